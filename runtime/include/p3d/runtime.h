@@ -1,0 +1,102 @@
+/* The one edge between the compiler and the runtime: what an emitted stage object defines, and what it may call.
+ *
+ * A stage executable is base.o (start-up, runtime, kernels) linked with one emitted object. The object defines the
+ * three symbols of "The program"; the runtime runs p3d_program's order and calls its tasks; a task calls back into
+ * "Services" and into kernels/Kernels.h. Everything lives in one arena, which the peers of a rank map too: pointers
+ * handed to a service lie inside the arena of the calling rank.
+ */
+#ifndef P3D_RUNTIME_H
+#define P3D_RUNTIME_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct p3d_context p3d_context; /* one rank: mesh coordinates, arena, peers, deadline; owned by the runtime */
+
+/* Element types; the numbers are part of the ABI. i1 is one byte, 0 or 1. */
+typedef enum {
+  P3D_F32 = 0, P3D_BF16 = 1, P3D_F16 = 2, P3D_F64 = 3, P3D_I32 = 4, P3D_I64 = 5, P3D_UI32 = 6, P3D_UI64 = 7,
+  P3D_I1 = 8, P3D_I8 = 9, P3D_UI8 = 10, P3D_I16 = 11, P3D_UI16 = 12
+} p3d_dtype;
+
+/* Groups of ranks. A tied group is numbered by its index in the program's "tied_groups". */
+typedef enum { P3D_TP = 0, P3D_DP = 1, P3D_PP = 2, P3D_TIED = 3, P3D_NORM = 4 } p3d_axis;
+
+typedef enum { P3D_SUM = 0, P3D_MAX = 1, P3D_MIN = 2, P3D_PROD = 3, P3D_AND = 4, P3D_OR = 5 } p3d_reduce_kind;
+
+/* ---- The program: defined by the emitted object ---------------------------------------------------------------- */
+
+/* One task: `arena` is the base of this rank's arena, `mb` the microbatch (0-based), `slot` the activation slot. */
+typedef void (*p3d_task)(p3d_context *ctx, char *arena, int64_t mb, int64_t slot);
+
+extern const char p3d_program[];      /* the description of the program, JSON, NUL-terminated; fields below */
+extern const p3d_task p3d_tasks[];    /* in the order of the program's "tasks" */
+
+/* Fields of p3d_program (sizes in bytes, offsets from the arena's base, shapes row-major):
+ * { "version":1, "model":"..", "stage":k, "stages":n, "mesh":{"tp":..,"pp":..,"dp":..}, "rank_order":"tp-dp-pp",
+ *   "microbatches":m, "global_batch":B, "tokens_per_step":T, "fingerprint":"hex of the whole compile",
+ *   "arena_bytes":N, "slots":s, "optimizer":"adamw|sgd|none",
+ *   "zero":{"offset":O,"bytes":N},           set to zero when a step begins: gradient and loss accumulators
+ *   "tied_groups":[{"stages":[0,3]}],        copies of one parameter; the group of a rank has its tp and dp coordinates
+ *   "params":[{"name":"params.h0.attn.wqkv", "role":"param|frozen|buffer|key", "dtype":"f32",
+ *      "global_shape":[32,96],               the tensor as files hold it
+ *      "piece_offset":[0,0], "piece_shape":[32,32],   the part of it that this entry holds (global coordinates); a
+ *                                            parameter may come in several pieces: layers of a stack, q|k|v
+ *      "shards":[{"dim":1,"axes":["tp"],"chunk":8}],  dim of the piece; rank i of the axes (first axis major) holds
+ *                                            rows [i*chunk, (i+1)*chunk) cut at piece_shape[dim]; storage is always
+ *                                            `chunk` rows, rows beyond the end are zero
+ *      "offset":O, "grad":O, "m":O, "v":O,   row-major storage of the local shape; grad, m, v are f32 and -1 if absent
+ *      "master":O,                           f32 master of a 16-bit parameter, -1 if absent
+ *      "decay":true,                         weight decay applies (rank of global_shape >= 2)
+ *      "counts_in_norm":true,                false for the copies of a tied parameter that another stage counts
+ *      "init":{"kind":"normal|zeros|ones","std":0.02} }],
+ *   "inputs":[{"name":"batch.tokens","dtype":"i32","global_shape":[8,16],"batch_dim":0 or -1, "offset":O,
+ *      "index_limit":V or 0 }],              rows of this replica: [dp*B/dpsize, ...) along batch_dim, all microbatches
+ *                                            in order; values of an index input must lie in [-V, V)
+ *   "results":[{"name":"loss","dtype":"f32","offset":O}],   complete scalars (rank 0 tensors) after the order ended; on
+ *                                            the stages that compute them; the first is the loss
+ *   "tasks":["prologue","forward","backward","synchronize"],
+ *   "operations":["h0.attn.wo: all_reduce over tp", ..],     named by the `operation` argument of services
+ *   "order":[[task,mb,slot],..] }            one step, before the optimizer
+ */
+
+/* ---- Services: defined by the runtime. All block until done; all have the run's deadline; `operation` indexes
+ * "operations" and is what a message names. Reductions add in the order of the rank index in the group. --------- */
+
+/* Index of this rank on the axis (0-based) and its size; tp, dp or pp. */
+int64_t p3d_axis_index(p3d_context *ctx, int32_t axis);
+
+/* In place over `count` elements. `group` numbers the tied group for P3D_TIED, else 0. Floats of 16 bits are reduced in
+ * f32 and rounded once. */
+void p3d_all_reduce(p3d_context *ctx, int32_t axis, int32_t group, int32_t kind, int32_t dtype, void *data,
+                    int64_t count, int32_t operation);
+
+/* dst[outer][full][inner] <- src[outer][chunk][inner]; rank r supplies rows [r*chunk, min((r+1)*chunk, full)). */
+void p3d_all_gather(p3d_context *ctx, int32_t axis, int32_t dtype, const void *src, void *dst, int64_t outer,
+                    int64_t chunk, int64_t full, int64_t inner, int32_t operation);
+
+/* dst[outer][chunk][inner] <- sum over ranks of src[outer][full][inner], rows of this rank; rows beyond full are 0. */
+void p3d_reduce_scatter(p3d_context *ctx, int32_t axis, int32_t kind, int32_t dtype, const void *src, void *dst,
+                        int64_t outer, int64_t chunk, int64_t full, int64_t inner, int32_t operation);
+
+/* From a value sharded along `gather_dim` to one sharded along `split_dim`. `shape` is the unsharded shape of `rank`
+ * dimensions; src holds `gather_chunk` rows of gather_dim, dst `split_chunk` rows of split_dim. */
+void p3d_all_to_all(p3d_context *ctx, int32_t axis, int32_t dtype, const void *src, void *dst, int32_t rank,
+                    const int64_t *shape, int32_t gather_dim, int64_t gather_chunk, int32_t split_dim,
+                    int64_t split_chunk, int32_t operation);
+
+/* A transfer to the rank of another stage with the same tp and dp coordinates. `value` names the transfer in both
+ * programs; messages of one (stage pair, value) arrive in order of their microbatch. The bytes of a send stay untouched
+ * until the receiver has copied them: the runtime waits for that before a task reuses the slot. */
+void p3d_send(p3d_context *ctx, int32_t to_stage, int32_t value, int64_t mb, int64_t slot, const void *data,
+              int64_t bytes, int32_t operation);
+void p3d_recv(p3d_context *ctx, int32_t from_stage, int32_t value, int64_t mb, void *data, int64_t bytes,
+              int32_t operation);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* P3D_RUNTIME_H */
