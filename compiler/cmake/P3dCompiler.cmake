@@ -1,7 +1,7 @@
 # How the compiler's libraries are built against Debian's LLVM/MLIR 19: only the shared MLIR and LLVM are linked
 # (a static MLIR library beside them would register every dialect twice).
 list(APPEND CMAKE_PREFIX_PATH /usr/lib/llvm-19/lib/cmake)
-find_package(MLIR 19 REQUIRED CONFIG)
+find_package(MLIR 19.1 REQUIRED CONFIG)
 list(APPEND CMAKE_MODULE_PATH ${MLIR_CMAKE_DIR} ${LLVM_CMAKE_DIR})
 include(TableGen)
 include(AddLLVM)
