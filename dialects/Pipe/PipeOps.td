@@ -1,0 +1,92 @@
+//===- PipeOps.td - stages, buffers, tasks, transfers -------------------------------------------------------------===//
+#ifndef P3D_PIPE_OPS
+#define P3D_PIPE_OPS
+
+include "dialects/Pipe/PipeAttrs.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/IR/RegionKindInterface.td"
+
+def Pipe_Tensor : StaticShapeTensorOf<[AnyFloat, AnyInteger]>;
+class Pipe_Op<string mnemonic, list<Trait> traits = []> : Op<Pipe_Dialect, mnemonic, traits>;
+
+def Pipe_StageOp : Pipe_Op<"stage", [Symbol, SymbolTable, IsolatedFromAbove, NoRegionArguments, SingleBlock, NoTerminator]> {
+  let summary = "the program of every rank of one stage";
+  let description = [{
+    `layers = [first, last]` are the layers that it holds (first > last: none). `slots` is the number of microbatches whose activations are alive at once. `order` (after schedule) is the
+    stage's actions in order, as text: "P", "F0", "B0", "W0", "S" (synchronize), "U" (update).
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$index, DenseI64ArrayAttr:$layers, OptionalAttr<I64Attr>:$slots,
+                       OptionalAttr<ArrayAttr>:$order);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name `index` $index `layers` $layers attr-dict-with-keyword $body";
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "int64_t":$index, "::llvm::ArrayRef<int64_t>":$layers)>];
+  let skipDefaultBuilders = 1;
+}
+
+def Pipe_BufferOp : Pipe_Op<"buffer", [Symbol]> {
+  let summary = "a tensor that outlives a task";
+  let description = [{
+    Parameter and input buffers carry the attributes of their program argument (`graph.name`, `graph.role`, `graph.global_shape`, `graph.piece_offset`,
+    `graph.piece_shape`, `dist.sharding`), gradient buffers `pipe.of = @parameter`, result buffers `graph.name`. `global_type` is the type before partition where it differs.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, Pipe_BufferKindAttr:$kind, TypeAttr:$type, OptionalAttr<TypeAttr>:$global_type);
+  let assemblyFormat = "$kind $sym_name `:` $type (`of` $global_type^)? attr-dict";
+  let extraClassDeclaration = [{
+    ::mlir::RankedTensorType getTensorType() { return ::mlir::cast<::mlir::RankedTensorType>(getType()); }
+  }];
+}
+
+def Pipe_TaskOp : Pipe_Op<"task", [NoRegionArguments, SingleBlock, NoTerminator]> {
+  let summary = "what one action of the schedule does";
+  let arguments = (ins Pipe_TaskKindAttr:$kind);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$kind attr-dict-with-keyword $body";
+  let builders = [OpBuilder<(ins "TaskKind":$kind)>];
+  let skipDefaultBuilders = 1;
+}
+
+def Pipe_ReadOp : Pipe_Op<"read"> {
+  let summary = "the value of a buffer (of the task's slot, for an activation)";
+  let arguments = (ins FlatSymbolRefAttr:$buffer);
+  let results = (outs Pipe_Tensor:$result);
+  let assemblyFormat = "$buffer attr-dict `:` type($result)";
+}
+def Pipe_WriteOp : Pipe_Op<"write"> {
+  let summary = "sets a buffer";
+  let arguments = (ins Pipe_Tensor:$value, FlatSymbolRefAttr:$buffer);
+  let assemblyFormat = "$value `to` $buffer attr-dict `:` type($value)";
+}
+def Pipe_AccumulateOp : Pipe_Op<"accumulate"> {
+  let summary = "adds to a gradient or result buffer";
+  let arguments = (ins Pipe_Tensor:$value, FlatSymbolRefAttr:$buffer);
+  let assemblyFormat = "$value `into` $buffer attr-dict `:` type($value)";
+}
+def Pipe_SendOp : Pipe_Op<"send"> {
+  let summary = "hands a value to the rank of stage `stage` with the same tp and dp coordinates; `channel` names the transfer on both sides";
+  let arguments = (ins Pipe_Tensor:$value, I64Attr:$stage, I64Attr:$channel);
+  let assemblyFormat = "$value `to` $stage `channel` $channel attr-dict `:` type($value)";
+}
+def Pipe_RecvOp : Pipe_Op<"recv"> {
+  let summary = "the value that stage `stage` sends on `channel` for this microbatch";
+  let arguments = (ins I64Attr:$stage, I64Attr:$channel);
+  let results = (outs Pipe_Tensor:$result);
+  let assemblyFormat = "`from` $stage `channel` $channel attr-dict `:` type($result)";
+}
+def Pipe_ReduceTiedOp : Pipe_Op<"reduce_tied"> {
+  let summary = "sums a gradient buffer with those of the other stages that hold a copy of its parameter; `stages` are all of them, `group` numbers the set";
+  let arguments = (ins FlatSymbolRefAttr:$buffer, DenseI64ArrayAttr:$stages, I64Attr:$group);
+  let assemblyFormat = "$buffer `stages` $stages `group` $group attr-dict";
+}
+def Pipe_SynchronizeOp : Pipe_Op<"synchronize"> {
+  let summary = "sums gradient or result buffers over an axis, in one message; in place";
+  let arguments = (ins ArrayAttr:$buffers, StrAttr:$axis, StrAttr:$reason);
+  let assemblyFormat = "$buffers `over` $axis `why` $reason attr-dict";
+}
+def Pipe_UpdateOp : Pipe_Op<"update"> {
+  let summary = "the optimizer's step on a parameter buffer by its gradient buffer";
+  let arguments = (ins StrAttr:$optimizer, FlatSymbolRefAttr:$parameter, FlatSymbolRefAttr:$gradient, UnitAttr:$decay);
+  let assemblyFormat = "$optimizer $parameter `by` $gradient attr-dict";
+}
+
+#endif
