@@ -1,0 +1,206 @@
+// One einsum as matrix products. Operands that the BLAS can read where they lie (f32, one unit stride) are not copied;
+// others are packed block by block into f32 tiles. C is summed in f32, in place where it is f32 with a unit stride,
+// else in a tile that is rounded once after all products that add to it.
+#include "kernels/cpu/EinsumPlan.h"
+#include "kernels/cpu/Element.h"
+#include "kernels/cpu/Gemm.h"
+#include "kernels/cpu/Vector.h"
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+using namespace p3d;
+
+namespace {
+
+constexpr int64_t blasLimit = int64_t(1) << 30; // extents and strides the BLAS' 32-bit integers take
+constexpr int64_t tileRows = 512, tileCols = 1024, tileDepth = 1024; // of packed products: f32 tiles of 2 to 4 MB
+
+/// A strided matrix in memory.
+struct Operand {
+  int32_t dtype;
+  const void *data;
+  int64_t rowStride, colStride;
+
+  Operand at(int64_t row, int64_t col) const {
+    return {dtype, offset(dtype, data, row * rowStride + col * colStride), rowStride, colStride};
+  }
+};
+
+/// Whether the BLAS takes f32 rows of `cols` elements that begin `rowStride` apart.
+bool isRowMajor(int64_t rows, int64_t cols, int64_t rowStride, int64_t colStride) {
+  return (colStride == 1 || cols == 1) && (rowStride >= cols || rows == 1) && rowStride < blasLimit;
+}
+int64_t legalStride(int64_t rowStride, int64_t rows, int64_t cols) {
+  return rows == 1 ? std::max<int64_t>(cols, 1) : rowStride;
+}
+
+bool isDirect(const Operand &x, int64_t rows, int64_t cols) {
+  return x.dtype == P3D_F32 &&
+         (isRowMajor(rows, cols, x.rowStride, x.colStride) || isRowMajor(cols, rows, x.colStride, x.rowStride));
+}
+
+Matrix directMatrix(const Operand &x, int64_t rows, int64_t cols) {
+  const float *data = static_cast<const float *>(x.data);
+  if (isRowMajor(rows, cols, x.rowStride, x.colStride))
+    return {data, legalStride(x.rowStride, rows, cols), false};
+  return {data, legalStride(x.colStride, cols, rows), true};
+}
+
+template <typename Bits> void copyStrided(const Bits *src, int64_t stride, Bits *dst, int64_t count) {
+  for (int64_t i = 0; i < count; ++i)
+    dst[i] = src[i * stride];
+}
+
+/// `count` elements `stride` apart, as f32.
+void widenStrided(int32_t dtype, const void *src, int64_t stride, float *dst, int64_t count) {
+  if (stride == 1)
+    return widen(dtype, src, dst, count);
+  if (dtype == P3D_F32)
+    return copyStrided(static_cast<const float *>(src), stride, dst, count);
+  uint16_t dense[tileDepth];
+  for (int64_t begin = 0; begin < count; begin += tileDepth) {
+    int64_t size = std::min(tileDepth, count - begin);
+    copyStrided(static_cast<const uint16_t *>(src) + begin * stride, stride, dense, size);
+    widen(dtype, dense, dst + begin, size);
+  }
+}
+
+/// A tile of f32, kept from call to call of this thread.
+class Tile {
+public:
+  float *data(int64_t size) {
+    if (static_cast<int64_t>(storage.size()) < size)
+      storage.resize(size);
+    return storage.data();
+  }
+
+private:
+  std::vector<float> storage;
+};
+
+/// x[rows][cols] as a dense tile; read along its smaller stride, and so transposed where that is the rows'.
+Matrix pack(const Operand &x, int64_t rows, int64_t cols, Tile &tile) {
+  float *to = tile.data(rows * cols);
+  bool transposed = rows > 1 && (cols == 1 || x.rowStride < x.colStride);
+  int64_t lines = transposed ? cols : rows, length = transposed ? rows : cols;
+  for (int64_t line = 0; line < lines; ++line) {
+    Operand from = transposed ? x.at(0, line) : x.at(line, 0);
+    widenStrided(x.dtype, from.data, transposed ? x.rowStride : x.colStride, to + line * length, length);
+  }
+  return {to, std::max<int64_t>(length, 1), transposed};
+}
+
+/// The tile of one result: where it is summed, and how it gets into C.
+class Einsum {
+public:
+  Einsum(const EinsumLoops &e, int32_t dtype, int32_t cDtype, const void *a, const void *b, void *c, bool accumulate)
+      : e(e), a{dtype, a, e.aM, e.aK}, b{dtype, b, e.bK, e.bN}, c(c), cDtype(cDtype), accumulate(accumulate),
+        aDirect(isDirect(this->a, e.m, e.k)), bDirect(isDirect(this->b, e.k, e.n)) {
+    cDirect = cDtype == P3D_F32 && isRowMajor(e.m, e.n, e.cM, e.cN);
+    bool whole = aDirect && bDirect;
+    rowsPerTile = whole && cDirect ? blasLimit : tileRows;
+    colsPerTile = whole && cDirect ? blasLimit : tileCols;
+    depthPerTile = whole ? blasLimit : tileDepth;
+  }
+
+  void run() {
+    e.kept.forEach([&](LoopNest::Offsets at) {
+      for (int64_t col = 0; col < e.n; col += colsPerTile)
+        for (int64_t row = 0; row < e.m; row += rowsPerTile)
+          computeTile(at, row, std::min(rowsPerTile, e.m - row), col, std::min(colsPerTile, e.n - col));
+    });
+  }
+
+private:
+  void computeTile(LoopNest::Offsets at, int64_t row, int64_t rows, int64_t col, int64_t cols) {
+    static thread_local Tile result;
+    int64_t place = at.c + row * e.cM + col * e.cN;
+    float *sum = cDirect ? static_cast<float *>(c) + place : result.data(rows * cols);
+    int64_t stride = cDirect ? legalStride(e.cM, rows, cols) : cols;
+    float beta = cDirect && accumulate ? 1.f : 0.f;
+    if (e.summed.isEmpty() || e.k == 0)
+      clear(sum, rows, cols, stride, beta);
+    else
+      e.summed.forEach([&](LoopNest::Offsets more) {
+        Operand left = a.at(row, 0), right = b.at(0, col);
+        left.data = offset(left.dtype, left.data, at.a + more.a);
+        right.data = offset(right.dtype, right.data, at.b + more.b);
+        addProduct(left, right, rows, cols, beta, sum, stride);
+        beta = 1.f;
+      });
+    if (!cDirect)
+      store(sum, place, rows, cols);
+  }
+
+  static void clear(float *sum, int64_t rows, int64_t cols, int64_t stride, float beta) {
+    for (int64_t r = 0; beta == 0.f && r < rows; ++r)
+      std::fill_n(sum + r * stride, cols, 0.f);
+  }
+
+  void addProduct(const Operand &left, const Operand &right, int64_t rows, int64_t cols, float beta, float *sum,
+                  int64_t stride) {
+    static thread_local Tile leftTile, rightTile;
+    for (int64_t k = 0; k < e.k; k += depthPerTile) {
+      int64_t depth = std::min(depthPerTile, e.k - k);
+      Operand leftBlock = left.at(0, k), rightBlock = right.at(k, 0);
+      Matrix x = aDirect ? directMatrix(leftBlock, rows, depth) : pack(leftBlock, rows, depth, leftTile);
+      Matrix y = bDirect ? directMatrix(rightBlock, depth, cols) : pack(rightBlock, depth, cols, rightTile);
+      gemm(rows, cols, depth, 1.f, x, y, k == 0 ? beta : 1.f, sum, stride);
+    }
+  }
+
+  /// Rounds the summed tile into C, adding what C holds first where it accumulates.
+  void store(const float *sum, int64_t place, int64_t rows, int64_t cols) {
+    static thread_local Tile line;
+    bool transposed = e.cN != 1 && e.cM == 1; // walk along the unit stride
+    int64_t lines = transposed ? cols : rows, length = transposed ? rows : cols;
+    int64_t lineStride = transposed ? e.cN : e.cM, stride = transposed ? e.cM : e.cN;
+    float *values = line.data(2 * length), *held = values + length;
+    for (int64_t l = 0; l < lines; ++l) {
+      void *to = offset(cDtype, c, place + l * lineStride);
+      copyStrided(sum + l * (transposed ? 1 : cols), transposed ? cols : 1, values, length);
+      if (accumulate) {
+        widenStrided(cDtype, to, stride, held, length);
+        for (int64_t i = 0; i < length; ++i)
+          values[i] += held[i];
+      }
+      storeLine(values, to, stride, length);
+    }
+  }
+
+  void storeLine(float *values, void *to, int64_t stride, int64_t length) {
+    if (stride == 1 || length == 1)
+      return narrow(cDtype, values, to, length);
+    int64_t bytes = elementSize(cDtype);
+    for (int64_t i = 0; i < length; ++i)
+      narrow(cDtype, values + i, static_cast<char *>(to) + i * stride * bytes, 1);
+  }
+
+  const EinsumLoops &e;
+  Operand a, b;
+  void *c;
+  int32_t cDtype;
+  bool accumulate, aDirect, bDirect, cDirect;
+  int64_t rowsPerTile, colsPerTile, depthPerTile;
+};
+
+/// (A B)^T = B^T A^T: the same result with its dimensions exchanged.
+EinsumLoops transpose(const EinsumLoops &e) {
+  EinsumLoops t = {e.kept, e.summed, e.n, e.m, e.k, e.bN, e.bK, e.aK, e.aM, e.cN, e.cM};
+  for (LoopNest *nest : {&t.kept, &t.summed})
+    for (int32_t l = 0; l < nest->count; ++l)
+      std::swap(nest->loops[l].a, nest->loops[l].b);
+  return t;
+}
+
+} // namespace
+
+void p3d_einsum(const p3d_einsum_plan *plan, int32_t dtype, int32_t cDtype, const void *a, const void *b, void *c,
+                int32_t accumulate) {
+  EinsumLoops e = absorbLoops(*plan);
+  bool isTransposed = e.cM == 1 && e.cN != 1 && e.n != 1;
+  if (isTransposed)
+    std::swap(a, b), e = transpose(e);
+  Einsum(e, dtype, cDtype, a, b, c, accumulate != 0).run();
+}

@@ -1,0 +1,20 @@
+// How far a kernel may be from its double-precision reference on the same (rounded) inputs, per element type.
+#pragma once
+#include "runtime/include/p3d/runtime.h"
+
+namespace p3dtest {
+
+/// |got - want| <= relative * |want| + ofLargest * max|want|: one rounding of the result, and f32 sums before it.
+struct Tolerance {
+  double relative, ofLargest;
+};
+
+inline Tolerance toleranceOf(int32_t dtype) {
+  if (dtype == P3D_BF16)
+    return {1.0 / 256, 3e-6}; // half a unit in the last of 8 bits is 2^-9
+  if (dtype == P3D_F16)
+    return {1.0 / 2048, 3e-6};
+  return {2e-6, 2e-6};
+}
+
+} // namespace p3dtest
