@@ -3,6 +3,7 @@
 #define P3D_DIALECTS_STABLEHLO_STABLEHLO_H
 
 #include "dialects/StableHLO/ChloDialect.h"
+#include "dialects/StableHLO/SdyDialect.h"
 #include "dialects/StableHLO/StableHLODialect.h"
 
 #endif // P3D_DIALECTS_STABLEHLO_STABLEHLO_H

@@ -1,0 +1,105 @@
+// Opens exported text so that the MLIR this project is built with can parse it.
+#include "dialects/StableHLO/StableHLOText.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+#include <algorithm>
+
+namespace p3d::stablehlo {
+
+namespace {
+/// A position in the text, with the few tokens that a location consists of.
+class Scanner {
+public:
+  Scanner(llvm::MutableArrayRef<char> text) : text(text) {}
+
+  bool atEnd() const { return position == text.size(); }
+  bool isAt(char c) const { return position < text.size() && text[position] == c; }
+  void advance() { ++position; }
+
+  bool consume(llvm::StringRef token) {
+    if (!llvm::StringRef(text.data(), text.size()).substr(position).starts_with(token))
+      return false;
+    position += token.size();
+    return true;
+  }
+
+  void skipSpace() { skipWhile([](char c) { return llvm::isSpace(c); }); }
+
+  bool skipDigits() {
+    size_t begin = position;
+    skipWhile([](char c) { return llvm::isDigit(c); });
+    return position != begin;
+  }
+
+  void skipComment() { skipWhile([](char c) { return c != '\n'; }); }
+
+  /// Steps over a string literal, at whose opening quote the scanner stands.
+  void skipString() {
+    for (advance(); !atEnd() && !isAt('"') && !isAt('\n'); advance())
+      if (isAt('\\') && position + 1 < text.size())
+        advance();
+    if (isAt('"'))
+      advance();
+  }
+
+  /// `:10:4` behind a file's name, then ` to 12:3` or ` to :3`, which is blanked.
+  void blankRange() {
+    if (!consume(":") || !skipDigits() || !consume(":") || !skipDigits())
+      return;
+    size_t begin = position;
+    skipSpace();
+    if (!consume("to"))
+      return;
+    skipSpace();
+    skipDigits();
+    if (!consume(":") || !skipDigits())
+      return;
+    std::fill(text.begin() + begin, text.begin() + position, ' ');
+  }
+
+private:
+  template <typename Predicate> void skipWhile(Predicate predicate) {
+    while (!atEnd() && predicate(text[position]))
+      ++position;
+  }
+
+  llvm::MutableArrayRef<char> text;
+  size_t position = 0;
+};
+} // namespace
+
+void blankLocationRanges(llvm::MutableArrayRef<char> text) {
+  Scanner scanner(text);
+  while (!scanner.atEnd()) {
+    if (scanner.isAt('"')) {
+      scanner.skipString();
+      scanner.blankRange();
+    } else if (scanner.consume("//")) {
+      scanner.skipComment();
+    } else {
+      scanner.advance();
+    }
+  }
+}
+
+std::unique_ptr<llvm::MemoryBuffer> openText(llvm::StringRef path, std::string *errorMessage) {
+  auto file = llvm::MemoryBuffer::getFileOrSTDIN(path);
+  if (!file) {
+    *errorMessage = "cannot open input file '" + path.str() + "': " + file.getError().message();
+    return nullptr;
+  }
+  llvm::StringRef content = (*file)->getBuffer();
+  if (content.starts_with("ML\xefR")) {
+    *errorMessage = "input file '" + path.str() +
+                    "' is MLIR bytecode, which cannot be read here; export text instead, in JAX by "
+                    "jax.jit(f).lower(...).as_text()";
+    return nullptr;
+  }
+  auto text = llvm::WritableMemoryBuffer::getNewUninitMemBuffer(content.size(), (*file)->getBufferIdentifier());
+  llvm::copy(content, text->getBufferStart());
+  blankLocationRanges(text->getBuffer());
+  return text;
+}
+
+} // namespace p3d::stablehlo
