@@ -2,10 +2,13 @@
 #include "dialects/Dist/DistOps.h"
 #include "dialects/Graph/GraphOps.h"
 #include "dialects/Pipe/PipeOps.h"
+#include "dialects/StableHLO/StableHLO.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/Import/Passes.h"
 
 void p3d::registerDialects(mlir::DialectRegistry &registry) {
-  registry.insert<mlir::func::FuncDialect, graph::GraphDialect, dist::DistDialect, pipe::PipeDialect>();
+  registry.insert<mlir::func::FuncDialect, graph::GraphDialect, dist::DistDialect, pipe::PipeDialect,
+                  stablehlo::StableHLODialect, chlo::ChloDialect>();
 }
 
-void p3d::registerPasses() {}
+void p3d::registerPasses() { registerImportPasses(); }

@@ -1,0 +1,54 @@
+// Custom calls and annotations: identities that carry a hint, and the few calls whose meaning is known by name.
+#include "passes/Import/Translation.h"
+
+using namespace mlir;
+using namespace p3d;
+using namespace p3d::import;
+
+namespace {
+
+bool isIdentityTarget(StringRef target) {
+  return llvm::is_contained({"Sharding", "tt.mark_argument", "annotate_device_placement", "xla.sdy.FuncResultSharding"}, target);
+}
+
+LogicalResult convertTopK(stablehlo::CustomCallOp op, Translation &t) {
+  auto attributes = op->getAttrOfType<DictionaryAttr>("mhlo.attributes");
+  auto k = attributes ? attributes.getAs<IntegerAttr>("k") : IntegerAttr();
+  if (!k || op->getNumResults() != 2 || op->getNumOperands() != 1)
+    return op.emitOpError() << "lacks 'k' in its attribute mhlo.attributes, or has other than one operand and two results";
+  if (auto largest = attributes.getAs<BoolAttr>("largest"); largest && !largest.getValue())
+    return op.emitOpError() << "takes the smallest elements; expected the largest";
+  auto topK = t.create<graph::TopKOp>(op.getLoc(), op.getResult(0).getType(), op.getResult(1).getType(), t.get(op.getOperand(0)),
+                                      k.getInt());
+  t.bind(op.getResult(0), topK.getValues());
+  t.bind(op.getResult(1), topK.getIndices());
+  return success();
+}
+
+LogicalResult convertCustomCall(stablehlo::CustomCallOp op, Translation &t) {
+  StringRef target = op.getCallTargetName();
+  if (target == "mhlo.topk")
+    return convertTopK(op, t);
+  if (!isKnownCustomCall(target) || op->getNumOperands() != op->getNumResults())
+    return op.emitOpError() << "calls '" << target << "', whose meaning is not known here; export it as plain operations";
+  for (auto [operand, result] : llvm::zip(op->getOperands(), op->getResults()))
+    t.bind(result, t.get(operand));
+  return success();
+}
+
+/// A constraint of the user on a value inside the function: the value itself; where parameters lie is what p3dc reads.
+LogicalResult convertConstraint(Operation *op, Translation &t) {
+  op->emitRemark() << "this annotation inside the function is not read; annotate arguments, or edit plan.json";
+  t.bind(op->getResult(0), t.get(op->getOperand(0)));
+  return success();
+}
+
+} // namespace
+
+bool p3d::import::isKnownCustomCall(StringRef target) { return isIdentityTarget(target) || target == "mhlo.topk"; }
+
+void p3d::import::addAnnotationConverters(ConverterTable &table) {
+  table.add<stablehlo::CustomCallOp>(convertCustomCall);
+  table.addNamed("sdy.sharding_constraint", convertConstraint);
+  table.addNamed("sdy.reshard", convertConstraint);
+}

@@ -1,0 +1,111 @@
+// Translates the one function of the module to graph.program @loss, operation by operation through the table of converters.
+#include "passes/Import/Passes.h"
+#include "passes/Import/ProgramArguments.h"
+#include "passes/Import/Translation.h"
+
+namespace p3d {
+#define GEN_PASS_DEF_CONVERTTOGRAPH
+#include "passes/Import/Passes.h.inc"
+} // namespace p3d
+
+using namespace mlir;
+using namespace p3d;
+using namespace p3d::import;
+
+ConverterTable::ConverterTable() {
+  addElementwiseConverters(*this);
+  addShapeConverters(*this);
+  addContractionConverters(*this);
+  addReductionConverters(*this);
+  addIndexingConverters(*this);
+  addAnnotationConverters(*this);
+}
+
+namespace {
+
+constexpr StringLiteral kUserSharding = "graph.user_sharding";
+
+class ProgramBuilder {
+public:
+  ProgramBuilder(func::FuncOp function, const RolePatterns &patterns) : function(function), patterns(patterns) {}
+
+  LogicalResult run() {
+    OpBuilder builder(function);
+    auto program = builder.create<graph::ProgramOp>(function.getLoc(), "loss", function.getFunctionType());
+    if (failed(describeArguments(program)))
+      return failure();
+    describeResults(program);
+    builder.setInsertionPointToStart(&program.getBody().front());
+    if (failed(translateBody(program, builder)))
+      return failure();
+    function.erase();
+    return success();
+  }
+
+private:
+  LogicalResult describeArguments(graph::ProgramOp program) {
+    SmallVector<std::string> names = argumentNames(function);
+    FailureOr<SmallVector<std::string>> roles = argumentRoles(function, names, patterns);
+    if (failed(roles))
+      return failure();
+    Builder b(function.getContext());
+    for (unsigned i = 0; i < names.size(); ++i) {
+      program.setArgAttr(i, graph::kNameAttr, b.getStringAttr(names[i]));
+      if (!(*roles)[i].empty())
+        program.setArgAttr(i, graph::kRoleAttr, b.getStringAttr((*roles)[i]));
+      if (Attribute sharding = function.getArgAttr(i, "sdy.sharding"))
+        program.setArgAttr(i, kUserSharding, sharding);
+      program.getBody().getArgument(i).setLoc(function.getArgument(i).getLoc());
+    }
+    return success();
+  }
+
+  void describeResults(graph::ProgramOp program) {
+    Builder b(function.getContext());
+    for (auto [i, name] : llvm::enumerate(resultNames(function)))
+      program.setResultAttr(i, graph::kNameAttr, b.getStringAttr(name));
+  }
+
+  LogicalResult translateBody(graph::ProgramOp program, OpBuilder &builder) {
+    Translation translation(builder);
+    ConverterTable table;
+    for (auto [from, to] : llvm::zip(function.getArguments(), program.getBody().getArguments()))
+      translation.bind(from, to);
+    Block &body = function.getBody().front();
+    for (Operation &op : body.without_terminator()) {
+      const Converter *convert = table.lookup(&op);
+      if (!convert)
+        return op.emitOpError() << "has no translation to the graph dialect";
+      if (failed((*convert)(&op, translation)))
+        return failure();
+    }
+    SmallVector<Value> results;
+    for (Value value : body.getTerminator()->getOperands())
+      results.push_back(translation.get(value));
+    builder.create<graph::YieldOp>(body.getTerminator()->getLoc(), results);
+    return success();
+  }
+
+  func::FuncOp function;
+  const RolePatterns &patterns;
+};
+
+struct ConvertToGraphPass : p3d::impl::ConvertToGraphBase<ConvertToGraphPass> {
+  using ConvertToGraphBase::ConvertToGraphBase;
+  void runOnOperation() override {
+    auto functions = llvm::to_vector(getOperation().getOps<func::FuncOp>());
+    if (functions.size() != 1) {
+      getOperation().emitError() << "has " << functions.size() << " functions; expected one, with its calls inlined";
+      return signalPassFailure();
+    }
+    RolePatterns patterns{params, inputs, freeze};
+    if (failed(ProgramBuilder(functions.front(), patterns).run()))
+      return signalPassFailure();
+    // Meshes that another partitioner would have read; what they say of arguments is kept on the arguments.
+    for (Operation &op : llvm::make_early_inc_range(*getOperation().getBody()))
+      if (!isa<graph::ProgramOp>(op))
+        op.erase();
+  }
+};
+
+} // namespace
