@@ -7,8 +7,8 @@
 #include "passes/Import/Passes.h"
 
 void p3d::registerDialects(mlir::DialectRegistry &registry) {
-  registry.insert<mlir::func::FuncDialect, graph::GraphDialect, dist::DistDialect, pipe::PipeDialect,
-                  stablehlo::StableHLODialect, chlo::ChloDialect>();
+  registry.insert<mlir::func::FuncDialect, stablehlo::StableHLODialect, chlo::ChloDialect, sdy::SdyDialect,
+                  graph::GraphDialect, dist::DistDialect, pipe::PipeDialect>();
 }
 
 void p3d::registerPasses() { registerImportPasses(); }

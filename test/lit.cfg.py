@@ -1,0 +1,14 @@
+# The IR tests: every .mlir file under test/ with RUN lines. Tools come from the build and from LLVM.
+import os
+
+import lit.formats
+
+config.name = "p3dc"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["Inputs", "kernels", "unit"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(config.p3dc_build, "test")
+config.environment["PATH"] = os.pathsep.join(
+    [os.path.join(config.p3dc_build, "bin"), config.llvm_tools, config.environment["PATH"]]
+)
