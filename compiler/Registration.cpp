@@ -5,10 +5,19 @@
 #include "dialects/StableHLO/StableHLO.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/Import/Passes.h"
+#include "passes/Shard/Passes.h"
 
 void p3d::registerDialects(mlir::DialectRegistry &registry) {
-  registry.insert<mlir::func::FuncDialect, stablehlo::StableHLODialect, chlo::ChloDialect, sdy::SdyDialect,
-                  graph::GraphDialect, dist::DistDialect, pipe::PipeDialect>();
+  registry.insert<mlir::func::FuncDialect>();
+  registry.insert<dist::DistDialect>();
+  registry.insert<graph::GraphDialect>();
+  registry.insert<pipe::PipeDialect>();
+  registry.insert<stablehlo::StableHLODialect>();
+  registry.insert<chlo::ChloDialect>();
+  registry.insert<sdy::SdyDialect>();
 }
 
-void p3d::registerPasses() { registerImportPasses(); }
+void p3d::registerPasses() {
+  registerImportPasses();
+  shard::registerShardPasses();
+}

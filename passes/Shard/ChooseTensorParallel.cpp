@@ -1,0 +1,98 @@
+#include "passes/Shard/ChooseTensorParallel.h"
+
+using namespace mlir;
+using namespace p3d;
+using namespace p3d::shard;
+using graph::tensorType;
+
+namespace {
+/// Classes searched exhaustively: those that hold the most parameters; the others are added one by one.
+constexpr size_t kExhaustive = 6;
+
+class Search {
+public:
+  Search(ModuleOp module, const DimClasses &classes, dist::MeshAttr mesh) : module(module), classes(classes), mesh(mesh) {}
+
+  /// Work and parameters per rank as parts of the whole, and bytes as a part of what all parameters and activations weigh: communication
+  /// decides only between cuts that leave equal work.
+  double costOf(const SmallVector<bool> &cut) {
+    ShardingAnalysis analysis(module, classes, {mesh, cut});
+    if (failed(analysis.run(/*quiet=*/true)))
+      return std::numeric_limits<double>::infinity();
+    const ShardingCost &cost = analysis.cost();
+    if (!reference)
+      reference = cost.bytes > 0 ? cost.bytes : 1;
+    double flops = cost.uncutFlops > 0 ? cost.flops / cost.uncutFlops : 0;
+    double parameters = cost.uncutParameters > 0 ? cost.parameters / cost.uncutParameters : 0;
+    return flops + parameters + kBytesWeight * cost.bytes / *reference;
+  }
+  void setReference(double bytes) { reference = bytes; }
+
+private:
+  static constexpr double kBytesWeight = 0.05;
+  ModuleOp module;
+  const DimClasses &classes;
+  dist::MeshAttr mesh;
+  std::optional<double> reference;
+};
+
+/// Bytes of every tensor of the module, the scale for communication.
+double totalBytes(ModuleOp module) {
+  double bytes = 0;
+  module.walk([&](Operation *op) {
+    for (Value result : op->getResults())
+      if (isa<RankedTensorType>(result.getType()))
+        bytes += tensorType(result).getNumElements() * (tensorType(result).getElementTypeBitWidth() / 8.0);
+  });
+  return std::max(bytes, 1.0);
+}
+
+/// The open classes of parameter dimensions, those of the largest parameters first.
+SmallVector<int> candidates(ModuleOp module, const DimClasses &classes, ArrayRef<std::optional<bool>> fixed) {
+  SmallVector<double> weight(classes.size());
+  for (auto program : module.getOps<graph::ProgramOp>())
+    for (auto [i, argument] : llvm::enumerate(program.getBody().getArguments())) {
+      auto role = program.getArgAttrOfType<StringAttr>(i, graph::kRoleAttr);
+      for (int64_t d = 0; role && role.getValue() == "param" && d < tensorType(argument).getRank(); ++d)
+        if (int cls = classes.classOf(argument, d); cls != DimClasses::kNone)
+          weight[cls] += tensorType(argument).getNumElements();
+    }
+  SmallVector<int> order;
+  for (int cls = 0; cls < classes.size(); ++cls)
+    if (weight[cls] > 0 && classes.unitsOf(cls) > 1 && cls != classes.batchClass() && !fixed[cls])
+      order.push_back(cls);
+  llvm::stable_sort(order, [&](int a, int b) { return weight[a] > weight[b]; });
+  return order;
+}
+} // namespace
+
+SmallVector<bool> p3d::shard::chooseTensorParallel(ModuleOp module, const DimClasses &classes, dist::MeshAttr mesh,
+                                                   ArrayRef<std::optional<bool>> fixed) {
+  SmallVector<bool> best(classes.size(), false);
+  for (auto [cls, choice] : llvm::enumerate(fixed))
+    best[cls] = choice.value_or(false);
+  if (mesh.getTp() == 1)
+    return best;
+  Search search(module, classes, mesh);
+  search.setReference(totalBytes(module));
+  SmallVector<int> open = candidates(module, classes, fixed);
+  size_t searched = std::min(open.size(), kExhaustive);
+  double bestCost = search.costOf(best);
+  SmallVector<bool> base = best;
+  for (unsigned subset = 1; subset < (1u << searched); ++subset) {
+    SmallVector<bool> cut = base;
+    for (size_t i = 0; i < searched; ++i)
+      cut[open[i]] = subset >> i & 1;
+    double cost = search.costOf(cut);
+    if (cost < bestCost)
+      std::tie(best, bestCost) = std::pair(cut, cost);
+  }
+  for (int cls : ArrayRef(open).drop_front(searched)) {
+    SmallVector<bool> cut = best;
+    cut[cls] = true;
+    double cost = search.costOf(cut);
+    if (cost < bestCost)
+      std::tie(best, bestCost) = std::pair(cut, cost);
+  }
+  return best;
+}

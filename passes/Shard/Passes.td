@@ -1,0 +1,52 @@
+//===- Passes.td - passes of the shard level ----------------------------------------------------------------------===//
+#ifndef P3D_SHARD_PASSES
+#define P3D_SHARD_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def SplitPrologue : Pass<"p3d-split-prologue", "mlir::ModuleOp"> {
+  let summary = "gather the program's parameter-independent operations in two blocks";
+  let description = [{
+    Needs a program whose parameter-dependent operations stand in blocks. What lacks the batch dimension (the mask's count, rope tables) goes to block
+    `@prologue`, which works once a step on the whole batch; what has it and is used by several calls (masks) goes to `@shared`, one
+    microbatch at a time.
+
+        %n = graph.reduce sum %mask dims [0]   ->   %n = graph.call @prologue(%mask)
+  }];
+  let dependentDialects = ["::p3d::graph::GraphDialect"];
+}
+
+def ExpandCrossEntropy : Pass<"p3d-expand-cross-entropy", "mlir::ModuleOp"> {
+  let summary = "split softmax_cross_entropy around its two reductions, so that its vocabulary may be cut";
+  let description = [{
+        %loss, %max, %sum = graph.softmax_cross_entropy %logits, %targets
+    ->  %max = graph.cross_entropy_max %logits
+        %sum, %target = graph.cross_entropy_sum %logits, %targets, %max
+        %loss = log(%sum) + %max - %target
+  }];
+  let dependentDialects = ["::p3d::graph::GraphDialect"];
+}
+
+def PropagateShardings : Pass<"p3d-propagate-shardings", "mlir::ModuleOp"> {
+  let summary = "choose what tp cuts, give every value a sharding, and make every change of sharding an explicit reshard";
+  let description = [{
+    Needs a training step in blocks, and the mesh. Guarantees `dist.mesh` on the module, `dist.sharding` on arguments and results, `dist.shardings` on every operation, and that operands
+    lie as their operation needs them. Without annotations the classes of dimensions that tp cuts are searched for; a user's sharding of an argument decides its classes.
+
+        %o = graph.einsum "bf,fd->bd" %a, %down        %o = graph.einsum ... with the sharding [{dp,mb:2},{} ] unreduced{tp}
+        %y = graph.add %x, %o                      ->  %r = dist.reshard %o from .. to [{dp,mb:2},{} ] why ".."
+                                                       %y = graph.add %x, %r
+  }];
+  let dependentDialects = ["::p3d::dist::DistDialect"];
+  let options = [
+    Option<"tp", "tp", "int64_t", "1", "size of the tensor-parallel axis">,
+    Option<"pp", "pp", "int64_t", "1", "number of stages">,
+    Option<"dp", "dp", "int64_t", "1", "number of replicas">,
+    Option<"microbatches", "microbatches", "int64_t", "1", "microbatches per replica and step">];
+}
+
+def VerifyShardings : Pass<"p3d-verify-shardings", "mlir::ModuleOp"> {
+  let summary = "the invariant of the shard level: every value has a sharding and every operation's operands agree with its factors";
+}
+
+#endif

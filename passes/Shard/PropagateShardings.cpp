@@ -1,0 +1,179 @@
+// Chooses what tp cuts and writes the shardings into the IR; see Passes.td.
+#include "passes/Shard/ChooseTensorParallel.h"
+#include "passes/Shard/Passes.h"
+
+namespace p3d::shard {
+#define GEN_PASS_DEF_PROPAGATESHARDINGS
+#include "passes/Shard/Passes.h.inc"
+} // namespace p3d::shard
+
+using namespace mlir;
+using namespace p3d;
+using namespace p3d::shard;
+using graph::tensorType;
+
+namespace {
+
+/// What a person calls an operation: its mnemonic and, for an einsum, its spec.
+std::string describe(Operation *op) {
+  std::string text = op->getName().getStringRef().str();
+  if (auto einsum = dyn_cast<graph::EinsumOp>(op))
+    text += " " + einsum.getSpec().str();
+  if (auto call = dyn_cast<graph::CallOp>(op))
+    text += " @" + call.getCallee().str();
+  return text;
+}
+
+std::string reasonFor(const Move &move) {
+  Operation *def = move.use->get().getDefiningOp();
+  std::string source = def ? describe(def) : "an argument", user = describe(move.use->getOwner());
+  if (move.from.tpPartial || move.from.batchPartial)
+    return source + " leaves partial sums, " + user + " needs them complete";
+  if (move.from.tpDim >= 0 && move.to.tpDim < 0)
+    return user + " needs all parts of " + source;
+  return user + " works on a part of " + source;
+}
+
+/// Writes the result of an analysis into the IR.
+class ShardingWriter {
+public:
+  ShardingWriter(ModuleOp module, const ShardingAnalysis &analysis, dist::MeshAttr mesh)
+      : module(module), analysis(analysis), mesh(mesh) {}
+
+  void write() {
+    insertMoves();
+    for (Operation &op : *module.getBody())
+      if (auto function = dyn_cast<FunctionOpInterface>(op))
+        annotate(function);
+    module->setAttr(dist::kMeshAttr, mesh);
+  }
+
+private:
+  static bool isInput(Value value) {
+    auto argument = dyn_cast<BlockArgument>(value);
+    auto program = argument ? dyn_cast<graph::ProgramOp>(argument.getOwner()->getParentOp()) : graph::ProgramOp();
+    return program && program.getArgAttrOfType<StringAttr>(argument.getArgNumber(), graph::kRoleAttr) ==
+                          StringAttr::get(program.getContext(), "input");
+  }
+  static bool inPrologue(Operation *op) { return op->getParentOp()->hasAttr(kPrologueAttr); }
+
+  /// One reshard for each value and placement, right after the value.
+  void insertMoves() {
+    llvm::DenseMap<std::pair<Value, Attribute>, Value> made;
+    SmallVector<std::pair<Move, Value>> planned;
+    for (const Move &move : analysis.moves())
+      planned.push_back({move, move.use->get()});
+    for (auto &[move, value] : planned) {
+      bool hasMb = !inPrologue(move.use->getOwner());
+      auto from = analysis.spell(value, move.from, hasMb), to = analysis.spell(value, move.to, hasMb);
+      if (from == to)
+        continue;
+      Value &moved = made[{value, to}];
+      if (!moved)
+        moved = reshard(value, from, to, reasonFor(move));
+      move.use->set(moved);
+    }
+    takeMicrobatches();
+  }
+
+  Value reshard(Value value, dist::ShardingAttr from, dist::ShardingAttr to, StringRef reason) {
+    OpBuilder builder(module.getContext());
+    builder.setInsertionPointAfterValue(value);
+    auto op = builder.create<dist::ReshardOp>(value.getLoc(), value.getType(), value, from, to, builder.getStringAttr(reason));
+    op->setAttr(dist::kShardingsAttr, builder.getArrayAttr({to}));
+    return op;
+  }
+
+  /// Inputs are stored as the whole batch of a replica; everything but the prologue takes one microbatch of it.
+  void takeMicrobatches() {
+    for (auto program : module.getOps<graph::ProgramOp>())
+      for (Value argument : program.getBody().getArguments()) {
+        Placement placement = analysis.placementOf(argument);
+        auto stored = analysis.spell(argument, placement, false), taken = analysis.spell(argument, placement, true);
+        if (stored == taken)
+          continue;
+        auto usesMicrobatch = [&](OpOperand &use) {
+          auto call = dyn_cast<graph::CallOp>(use.getOwner());
+          return !call || !module.lookupSymbol(call.getCallee())->hasAttr(kPrologueAttr);
+        };
+        if (llvm::none_of(argument.getUses(), usesMicrobatch))
+          continue;
+        Value microbatch = reshard(argument, stored, taken, "one microbatch of an input");
+        argument.replaceUsesWithIf(microbatch, [&](OpOperand &use) {
+          return use.getOwner() != microbatch.getDefiningOp() && usesMicrobatch(use);
+        });
+      }
+  }
+
+  void annotate(FunctionOpInterface function) {
+    bool hasMb = !function->hasAttr(kPrologueAttr);
+    Block &body = function.getFunctionBody().front();
+    for (auto [i, argument] : llvm::enumerate(body.getArguments()))
+      function.setArgAttr(i, dist::kShardingAttr, analysis.spell(argument, analysis.placementOf(argument), hasMb && !isInput(argument)));
+    for (Operation &op : body) {
+      if (op.getNumResults() == 0 || op.hasAttr(dist::kShardingsAttr))
+        continue;
+      SmallVector<Attribute> shardings = llvm::map_to_vector(op.getResults(), [&](Value result) -> Attribute {
+        return analysis.spell(result, analysis.placementOf(result), hasMb);
+      });
+      op.setAttr(dist::kShardingsAttr, ArrayAttr::get(op.getContext(), shardings));
+    }
+    for (OpOperand &use : body.getTerminator()->getOpOperands())
+      function.setResultAttr(use.getOperandNumber(), dist::kShardingAttr, shardingOf(use.get()));
+  }
+
+  static dist::ShardingAttr shardingOf(Value value) {
+    if (auto argument = dyn_cast<BlockArgument>(value))
+      return cast<FunctionOpInterface>(argument.getOwner()->getParentOp())
+          .getArgAttrOfType<dist::ShardingAttr>(argument.getArgNumber(), dist::kShardingAttr);
+    auto shardings = value.getDefiningOp()->getAttrOfType<ArrayAttr>(dist::kShardingsAttr);
+    return cast<dist::ShardingAttr>(shardings[cast<OpResult>(value).getResultNumber()]);
+  }
+
+  ModuleOp module;
+  const ShardingAnalysis &analysis;
+  dist::MeshAttr mesh;
+};
+
+struct PropagateShardingsPass : shard::impl::PropagateShardingsBase<PropagateShardingsPass> {
+  using PropagateShardingsBase::PropagateShardingsBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto mesh = dist::MeshAttr::get(&getContext(), tp, pp, dp, microbatches);
+    DimClasses classes(module);
+    if (failed(checkBatch(module, classes)))
+      return signalPassFailure();
+    SmallVector<std::optional<bool>> fixed(classes.size());
+    SmallVector<bool> cut = chooseTensorParallel(module, classes, mesh, fixed);
+    ShardingAnalysis analysis(module, classes, {mesh, cut});
+    if (failed(analysis.run()))
+      return signalPassFailure();
+    ShardingWriter(module, analysis, mesh).write();
+  }
+
+  /// The batch must fall into equal parts: every microbatch of every replica has the same shape.
+  LogicalResult checkBatch(ModuleOp module, const DimClasses &classes) {
+    int64_t parts = dp * microbatches;
+    auto programs = module.getOps<graph::ProgramOp>();
+    if (parts == 1 || programs.empty())
+      return success();
+    graph::ProgramOp program = *programs.begin();
+    if (classes.batchClass() == DimClasses::kNone)
+      return program.emitError() << "no input has a batch dimension that dp=" << dp << " and " << microbatches
+                                 << " microbatches could cut; use dp=1 and --microbatches=1";
+    int64_t batch = classes.unitsOf(classes.batchClass());
+    if (batch % parts == 0)
+      return success();
+    InFlightDiagnostic error = program.emitError();
+    error << "batch of " << batch << " does not fall into dp=" << dp << " replicas of " << microbatches
+          << " equal microbatches; sizes that work: dp x microbatches = ";
+    SmallVector<int64_t> divisors;
+    for (int64_t n = 1; n <= batch; ++n)
+      if (batch % n == 0)
+        divisors.push_back(n);
+    llvm::interleaveComma(divisors, error);
+    return error;
+  }
+};
+} // namespace

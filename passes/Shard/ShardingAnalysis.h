@@ -1,0 +1,99 @@
+// Propagation of shardings: given the classes that tp cuts, where every value lives and which operands have to move.
+//
+// One pass forward over each body. For each operation at most one factor is cut over tp and one over the batch axes (dp and mb); operands that
+// lie otherwise are resharded, partial sums stay partial through operations that are linear in them. Blocks are analysed once, at their first call;
+// every call obeys the result. The analysis changes nothing, so that the search may run it for many choices.
+#pragma once
+
+#include "dialects/Dist/DistOps.h"
+#include "passes/Shard/DimClasses.h"
+
+namespace p3d::shard {
+
+/// On a block: it works once a step on the whole batch of a replica; its results are complete.
+inline constexpr llvm::StringLiteral kPrologueAttr = "graph.prologue";
+/// On a block: what it computes for each microbatch depends on no parameter, and is recomputed wherever it is needed.
+inline constexpr llvm::StringLiteral kSharedAttr = "graph.shared";
+
+/// Where a value lives. The axes dp and mb always cut together, the batch class, except in the prologue, which has no mb.
+struct Placement {
+  int8_t tpDim = -1, batchDim = -1;
+  bool tpPartial = false, batchPartial = false;
+  graph::ReduceKind kind = graph::ReduceKind::Sum;
+
+  bool operator==(const Placement &other) const {
+    return std::tie(tpDim, batchDim, tpPartial, batchPartial) ==
+           std::tie(other.tpDim, other.batchDim, other.tpPartial, other.batchPartial);
+  }
+  bool operator!=(const Placement &other) const { return !(*this == other); }
+};
+
+/// An operand that is needed under another placement than its value has.
+struct Move {
+  mlir::OpOperand *use;
+  Placement from, to;
+};
+
+struct ShardingOptions {
+  dist::MeshAttr mesh;
+  /// For each class whether tp cuts it.
+  llvm::SmallVector<bool> cut;
+};
+
+/// Seconds-free cost of a choice: work and storage per rank as parts of the whole (1 = nothing cut), bytes moved over tp per step and rank.
+struct ShardingCost {
+  double flops = 0, uncutFlops = 0, parameters = 0, uncutParameters = 0, bytes = 0;
+};
+
+class ShardingAnalysis {
+public:
+  ShardingAnalysis(mlir::ModuleOp module, const DimClasses &classes, ShardingOptions options)
+      : module(module), classes(classes), options(std::move(options)), symbols(module) {}
+
+  /// Fails when an operation cannot be cut over the batch axes as it must; the message is emitted unless `quiet`.
+  mlir::LogicalResult run(bool quiet = false);
+
+  const Placement &placementOf(mlir::Value value) const { return placements.find(value)->second; }
+  llvm::ArrayRef<Move> moves() const { return allMoves; }
+  const ShardingCost &cost() const { return total; }
+  /// Spells a placement of `value` as an attribute; `hasMicrobatches` is false in the prologue.
+  dist::ShardingAttr spell(mlir::Value value, const Placement &placement, bool hasMicrobatches) const;
+
+private:
+  struct Choice;
+  mlir::LogicalResult runBody(mlir::Region &body, double weight);
+  mlir::LogicalResult runOp(mlir::Operation *op);
+  mlir::LogicalResult runCall(graph::CallOp call);
+  mlir::LogicalResult runYield(graph::YieldOp yield);
+  mlir::LogicalResult runUpdate(graph::UpdateOp update);
+  mlir::LogicalResult require(mlir::OpOperand &use, Placement to);
+  mlir::FailureOr<int> batchFactor(mlir::Operation *op);
+  bool passesPartial(mlir::Operation *op, bool overTp) const;
+  int chooseTpFactor(mlir::Operation *op) const;
+  double moveCost(mlir::Value value, const Placement &from, const Placement &to) const;
+  void addFlops(mlir::Operation *op, int tpFactor);
+  Placement argumentPlacement(mlir::Value argument) const;
+  Placement gradientTarget(mlir::Value result) const;
+  int64_t batchParts() const;
+  int64_t bytesOf(mlir::Value value) const;
+  double cutOf(int cls) const;
+  mlir::InFlightDiagnostic error(mlir::Operation *op);
+
+  mlir::ModuleOp module;
+  const DimClasses &classes;
+  ShardingOptions options;
+  mlir::SymbolTable symbols;
+  llvm::DenseMap<mlir::Value, Placement> placements;
+  llvm::DenseSet<mlir::Operation *> doneBlocks;
+  /// For the results of a backward block that are gradients of parameters: the placement of the parameter.
+  llvm::DenseMap<mlir::OpOperand *, Placement> gradientTargets;
+  llvm::SmallVector<Move> allMoves;
+  llvm::DenseMap<mlir::OpOperand *, Placement> moveOf;
+  llvm::DenseSet<std::pair<mlir::Value, int>> moved;
+  ShardingCost total;
+  double weight = 1;
+  bool hasMicrobatches = true;
+  bool quiet = false;
+};
+
+} // namespace p3d::shard
