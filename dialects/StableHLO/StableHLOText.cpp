@@ -14,11 +14,14 @@ public:
   Scanner(llvm::MutableArrayRef<char> text) : text(text) {}
 
   bool atEnd() const { return position == text.size(); }
-  bool isAt(char c) const { return position < text.size() && text[position] == c; }
   void advance() { ++position; }
 
+  bool isAt(llvm::StringRef token) const {
+    return llvm::StringRef(text.data(), text.size()).substr(position).starts_with(token);
+  }
+
   bool consume(llvm::StringRef token) {
-    if (!llvm::StringRef(text.data(), text.size()).substr(position).starts_with(token))
+    if (!isAt(token))
       return false;
     position += token.size();
     return true;
@@ -32,14 +35,22 @@ public:
     return position != begin;
   }
 
-  void skipComment() { skipWhile([](char c) { return c != '\n'; }); }
+  bool isAtLineStart() const { return position == 0 || text[position - 1] == '\n'; }
+
+  void skipLine() { skipWhile([](char c) { return c != '\n'; }); }
+
+  void blankLine() {
+    size_t begin = position;
+    skipLine();
+    std::fill(text.begin() + begin, text.begin() + position, ' ');
+  }
 
   /// Steps over a string literal, at whose opening quote the scanner stands.
   void skipString() {
-    for (advance(); !atEnd() && !isAt('"') && !isAt('\n'); advance())
-      if (isAt('\\') && position + 1 < text.size())
+    for (advance(); !atEnd() && !isAt("\"") && !isAt("\n"); advance())
+      if (isAt("\\") && position + 1 < text.size())
         advance();
-    if (isAt('"'))
+    if (isAt("\""))
       advance();
   }
 
@@ -69,14 +80,16 @@ private:
 };
 } // namespace
 
-void blankLocationRanges(llvm::MutableArrayRef<char> text) {
+void blankForeignText(llvm::MutableArrayRef<char> text) {
   Scanner scanner(text);
   while (!scanner.atEnd()) {
-    if (scanner.isAt('"')) {
+    if (scanner.isAt("\"")) {
       scanner.skipString();
       scanner.blankRange();
-    } else if (scanner.consume("//")) {
-      scanner.skipComment();
+    } else if (scanner.isAtLineStart() && scanner.isAt("---")) {
+      scanner.blankLine();
+    } else if (scanner.isAt("//")) {
+      scanner.skipLine();
     } else {
       scanner.advance();
     }
@@ -98,7 +111,7 @@ std::unique_ptr<llvm::MemoryBuffer> openText(llvm::StringRef path, std::string *
   }
   auto text = llvm::WritableMemoryBuffer::getNewUninitMemBuffer(content.size(), (*file)->getBufferIdentifier());
   llvm::copy(content, text->getBufferStart());
-  blankLocationRanges(text->getBuffer());
+  blankForeignText(text->getBuffer());
   return text;
 }
 

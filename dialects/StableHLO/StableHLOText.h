@@ -11,13 +11,14 @@
 
 namespace p3d::stablehlo {
 
-/// Opens `path` ("-" is the standard input) with its location ranges blanked. Returns null and sets `errorMessage`
-/// when the file cannot be read or holds bytecode.
+/// Opens `path` ("-" is the standard input) and blanks what only printers of another version or a log write. Returns
+/// null and sets `errorMessage` when the file cannot be read or holds bytecode.
 std::unique_ptr<llvm::MemoryBuffer> openText(llvm::StringRef path, std::string *errorMessage);
 
-/// Newer MLIR prints `loc("file.py":10:4 to :12)`, which MLIR 19 does not parse. Replaces ` to :12` by spaces, so
-/// that every other character keeps its place and messages point at the right column.
-void blankLocationRanges(llvm::MutableArrayRef<char> text);
+/// Replaces by spaces, so that every other character keeps its place and messages point at the right column:
+/// - the range in `loc("file.py":10:4 to :12)`, which newer MLIR prints and MLIR 19 does not parse;
+/// - lines that start with `---`, the banners around a module in a dump.
+void blankForeignText(llvm::MutableArrayRef<char> text);
 
 } // namespace p3d::stablehlo
 
