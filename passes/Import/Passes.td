@@ -61,4 +61,19 @@ def ConvertToGraph : Pass<"p3d-convert-to-graph", "::mlir::ModuleOp"> {
 }
 
 
+def SimplifyGraph : Pass<"p3d-simplify-graph", "::p3d::graph::ProgramOp"> {
+  let summary = "Fold what exporters print but nobody needs";
+  let description = [{
+    Chains of broadcasts, reshapes, transposes and converts become one; operations on uniform constants are evaluated; x*1, x+0, max(x, -inf) and
+    their like are x; a transpose of an einsum's operand or result becomes part of its letters; equal operations are computed once.
+
+    ```mlir
+    %0 = graph.broadcast %b dims [1] : (tensor<4xf32>) -> tensor<1x4xf32>
+    %1 = graph.broadcast %0 dims [0, 1] : (tensor<1x4xf32>) -> tensor<8x4xf32>
+    // becomes
+    %1 = graph.broadcast %b dims [1] : (tensor<4xf32>) -> tensor<8x4xf32>
+    ```
+  }];
+}
+
 #endif
