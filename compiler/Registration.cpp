@@ -4,6 +4,7 @@
 #include "dialects/Pipe/PipeOps.h"
 #include "dialects/StableHLO/StableHLO.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/Autodiff/Passes.h"
 #include "passes/Import/Passes.h"
 #include "passes/Shard/Passes.h"
 
@@ -18,6 +19,7 @@ void p3d::registerDialects(mlir::DialectRegistry &registry) {
 }
 
 void p3d::registerPasses() {
+  registerAutodiffPasses();
   registerImportPasses();
   shard::registerShardPasses();
 }
