@@ -26,13 +26,13 @@ def Sdy_ReshardOp : Sdy_ReshardingOp<"reshard">;
 def Sdy_ShardingGroupOp : Sdy_Op<"sharding_group"> {
   let summary = "tensors of one group have one sharding";
   let arguments = (ins Sdy_Tensor:$input, I64Attr:$group_id);
-  let assemblyFormat = "$input `group_id` `=` $group_id attr-dict `:` type($input)";
+  let assemblyFormat = "$input `group_id` `` `=` `` $group_id attr-dict `:` type($input)";
 }
 
 def Sdy_PropagationBarrierOp : Sdy_Op<"propagation_barrier", [Pure, SameOperandsAndResultType]> {
   let arguments = (ins Sdy_Tensor:$input, Sdy_PropagationDirection:$allowed_direction);
   let results = (outs Sdy_Tensor:$result);
-  let assemblyFormat = "$input `allowed_direction` `=` $allowed_direction attr-dict `:` type($input)";
+  let assemblyFormat = "$input `allowed_direction` `` `=` `` $allowed_direction attr-dict `:` type($input)";
 }
 
 def Sdy_ConstantOp : Sdy_Op<"constant", [Pure, ConstantLike]> {
@@ -57,8 +57,8 @@ def Sdy_ManualComputationOp : Sdy_RegionOp<"manual_computation"> {
   let arguments = (ins Variadic<AnyType>:$tensors, Sdy_TensorShardingPerValue:$in_shardings,
                        Sdy_TensorShardingPerValue:$out_shardings, Sdy_ManualAxes:$manual_axes);
   let assemblyFormat = [{
-    `(` $tensors `)` `in_shardings` `=` custom<ShardingList>($in_shardings)
-    `out_shardings` `=` custom<ShardingList>($out_shardings) `manual_axes` `=` $manual_axes
+    `(` $tensors `)` `in_shardings` `` `=` `` custom<ShardingList>($in_shardings)
+    `out_shardings` `` `=` `` custom<ShardingList>($out_shardings) `manual_axes` `` `=` `` $manual_axes
     custom<BodyWithArguments>($body) attr-dict `:` functional-type(operands, results)
   }];
 }
@@ -69,8 +69,8 @@ def Sdy_NamedComputationOp : Sdy_RegionOp<"named_computation"> {
                        OptionalAttr<Sdy_TensorShardingPerValue>:$in_shardings,
                        OptionalAttr<Sdy_TensorShardingPerValue>:$out_shardings);
   let assemblyFormat = [{
-    `<` $name `>` `` `(` $operands `)` (`in_shardings` `=` custom<ShardingList>($in_shardings)^)?
-    (`out_shardings` `=` custom<ShardingList>($out_shardings)^)?
+    `<` $name `>` `` `(` $operands `)` (`in_shardings` `` `=` `` custom<ShardingList>($in_shardings)^)?
+    (`out_shardings` `` `=` `` custom<ShardingList>($out_shardings)^)?
     custom<BodyWithArguments>($body) attr-dict `:` functional-type(operands, results)
   }];
 }
