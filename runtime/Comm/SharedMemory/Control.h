@@ -1,0 +1,137 @@
+// The control region: one memfd that the launcher makes and every rank maps. It
+// holds what ranks tell each other and the launcher: where each one is, calls
+// of collectives, posted messages, records of steps, and the first failure.
+// Everything in it is plain data or a lock-free atomic; the pages of unused
+// tables are never touched, so never allocated.
+#pragma once
+#include "runtime/Error.h"
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+namespace p3d {
+
+constexpr int textBytes = 160;
+constexpr int maxResults = 32;
+constexpr int stepRing = 16; ///< steps that ranks may be ahead of the launcher
+constexpr int maxCommunicators = 512;
+constexpr int maxMessages = 2048;
+constexpr int maxShapeRank = 12;
+constexpr int maxStages = 256;
+
+/// What a rank is doing; the launcher and late peers' reports read it.
+enum class Activity : uint32_t {
+  Starting,
+  Running,
+  InCollective,
+  Receiving,
+  AwaitingReceiver,
+  AwaitingLauncher,
+  Finished,
+};
+
+/// Barrier of one communicator; lives in the area of its lowest rank.
+struct CommunicatorState {
+  std::atomic<uint64_t> key; ///< 0: unused
+  std::atomic<uint32_t> arrived, generation;
+};
+
+enum class CallKind : int32_t {
+  AllReduce,
+  AllGather,
+  ReduceScatter,
+  AllToAll,
+  SumScalar,
+};
+
+/// The arguments of the collective that a rank is in.
+struct Call {
+  uint64_t communicator, sequence;
+  int32_t axis;
+  uint64_t stages[maxStages / 64]; ///< members of a tied group, as bits
+  CallKind kind;
+  int32_t dtype, reduce;
+  int64_t source, destination; ///< offsets in the caller's arena
+  int64_t outer, chunk, full, inner;
+  int32_t shapeRank, gatherDim, splitDim;
+  int64_t shape[maxShapeRank], gatherChunk, splitChunk;
+  double scalar;
+};
+
+/// A posted transfer, in the area of its sender until the receiver has copied.
+struct Message {
+  std::atomic<uint32_t> posted;
+  int32_t to, value;
+  int64_t mb, slot, offset, bytes;
+};
+
+struct StepRecord {
+  int64_t step, startNs, endNs, waitNs;
+  double learningRate, gradNorm; ///< gradNorm is NaN with clipping off
+  double results[maxResults];
+  uint32_t skipped; ///< the norm was not finite: nothing was updated
+};
+
+struct alignas(4096) RankArea {
+  // Where the rank is.
+  std::atomic<int64_t> step;
+  std::atomic<uint32_t> activity;
+  std::atomic<int32_t> waitsFor; ///< rank, for Receiving and AwaitingReceiver
+  std::atomic<int64_t> mb;
+  char task[textBytes], operation[textBytes];
+  std::atomic<int32_t> pid;
+  // Collectives.
+  Call call;
+  // Steps done; the launcher counts those it has read in its header.
+  std::atomic<uint32_t> stepsDone;
+  StepRecord records[stepRing];
+  // Transfers. A word counts events and is what its owner sleeps on.
+  alignas(64) std::atomic<uint32_t> inbox;
+  alignas(64) std::atomic<uint32_t> acknowledged;
+  alignas(64) std::atomic<uint32_t> outboxUsed; ///< messages ever used
+  Message outbox[maxMessages];
+  CommunicatorState communicators[maxCommunicators];
+};
+
+struct alignas(4096) ControlHeader {
+  uint64_t magic, bytes;
+  int32_t worldSize, eventFd;
+  std::atomic<uint32_t> failed; ///< 0 no, 1 being written, 2 readable
+  int32_t failedRank, failureCode;
+  char failure[4096];
+  std::atomic<uint32_t> stepsRead;
+  int64_t optionsBytes;
+  char options[65536];
+  int32_t arenaFds[1]; ///< worldSize of them, up to the first RankArea
+};
+
+/// A mapping of the control region.
+class Control {
+public:
+  /// A new region in a memfd, zero but for its sizes.
+  static Control create(int worldSize);
+  /// Maps the region behind `fd`; throws if it is not one.
+  static Control open(int fd);
+  Control(Control &&other) noexcept;
+  ~Control();
+
+  int fd() const { return fileDescriptor; }
+  int worldSize() const { return head->worldSize; }
+  ControlHeader &header() const { return *head; }
+  RankArea &rank(int rank) const { return areas[rank]; }
+
+  /// Records the first failure of the run; later ones are consequences.
+  void reportFailure(int rank, ExitCode code, const std::string &text) const;
+
+private:
+  Control(int fd, void *base, size_t bytes);
+  int fileDescriptor;
+  size_t bytes;
+  ControlHeader *head;
+  RankArea *areas;
+};
+
+/// Copies at most textBytes - 1 characters.
+void setText(char (&target)[textBytes], const std::string &text);
+
+} // namespace p3d

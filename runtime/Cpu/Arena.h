@@ -1,0 +1,39 @@
+// The arenas of the ranks: memfds made by the launcher, inherited by every
+// rank, mapped when first needed. They have no name, so nothing can be left
+// behind.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+namespace p3d {
+
+/// A new memfd of `bytes` for one rank's arena, zero.
+int createArena(int64_t bytes);
+
+/// This process's mappings of its own and its peers' arenas.
+class Arenas {
+public:
+  Arenas(int rank, std::vector<int> fds);
+  ~Arenas();
+  Arenas(const Arenas &) = delete;
+
+  /// Base of the arena of `rank`, mapped at the first call.
+  char *base(int rank);
+  int64_t bytes(int rank);
+  char *own() { return base(self); }
+  /// Offset in the own arena of [data, data + bytes); an internal error that
+  /// names `what` if it is not inside.
+  int64_t offsetOf(const void *data, int64_t bytes, const char *what);
+
+private:
+  struct Mapping {
+    char *base = nullptr;
+    int64_t bytes = 0;
+  };
+  Mapping &map(int rank);
+  int self;
+  std::vector<int> fds;
+  std::vector<Mapping> mappings;
+};
+
+} // namespace p3d

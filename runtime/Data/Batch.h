@@ -1,0 +1,32 @@
+// Where the inputs of each step come from: one safetensors batch that is used
+// again each step, or windows of a token file.
+#pragma once
+#include "runtime/Program/Program.h"
+#include <memory>
+
+namespace p3d {
+
+class BatchSource {
+public:
+  virtual ~BatchSource() = default;
+  /// A user error unless every input of `program` can be filled; both the
+  /// launcher and the ranks call it before the first step.
+  virtual void check(const Program &program) = 0;
+  /// Writes the rows of the replica at `at` for `step` (from 1) to `arena`.
+  virtual void fill(const Program &program, Coordinates at, int64_t step,
+                    char *arena) = 0;
+  /// Writes the random key `key` if the data has it.
+  virtual bool fillKey(const Param &key, char *arena) = 0;
+};
+
+/// Opens `path` by its name: *.safetensors is a batch, anything else a file of
+/// little-endian int32 tokens. An empty path gives a source for programs
+/// without inputs.
+std::unique_ptr<BatchSource> openBatchSource(const std::string &path);
+
+/// Checks that the values of an index input lie in [-limit, limit); `count`
+/// values at `data`, the first of which is element `first` of `where`.
+void checkIndices(const Input &input, const char *data, int64_t count,
+                  int64_t first, const std::string &where);
+
+} // namespace p3d

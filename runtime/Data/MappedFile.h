@@ -1,0 +1,30 @@
+// A file mapped for reading, or an inherited one mapped for writing.
+#pragma once
+#include <cstdint>
+#include <string>
+
+namespace p3d {
+
+class MappedFile {
+public:
+  MappedFile() = default;
+  /// Maps `path` read-only; a user error that names it if that fails.
+  explicit MappedFile(const std::string &path);
+  /// Maps the file behind `fd` for writing; `name` is for messages.
+  MappedFile(int fd, const std::string &name);
+  MappedFile(MappedFile &&other) noexcept;
+  MappedFile &operator=(MappedFile &&other) noexcept;
+  ~MappedFile();
+
+  char *data() const { return base; }
+  int64_t size() const { return bytes; }
+  const std::string &name() const { return label; }
+
+private:
+  void map(int fd, int protection, int flags);
+  char *base = nullptr;
+  int64_t bytes = 0;
+  std::string label;
+};
+
+} // namespace p3d

@@ -1,0 +1,58 @@
+// The safetensors format: 8 bytes of header length (little endian), a JSON
+// header, then the tensors without gaps.
+// https://huggingface.co/docs/safetensors
+#pragma once
+#include "runtime/Data/MappedFile.h"
+#include "runtime/include/p3d/runtime.h"
+#include <map>
+#include <string>
+#include <vector>
+
+namespace p3d {
+
+struct TensorView {
+  p3d_dtype dtype;
+  std::vector<int64_t> shape;
+  char *data; ///< may be unaligned: copy, do not dereference
+  int64_t bytes;
+  int64_t offset; ///< in the file
+};
+
+/// A safetensors file, checked as a whole when opened: every fault is a user
+/// error with file, field and offset.
+class SafetensorsFile {
+public:
+  explicit SafetensorsFile(MappedFile file);
+  explicit SafetensorsFile(const std::string &path)
+      : SafetensorsFile(MappedFile(path)) {}
+
+  const std::string &name() const { return file.name(); }
+  const std::map<std::string, TensorView> &tensors() const { return table; }
+  /// The tensor `name`, or null.
+  const TensorView *find(const std::string &name) const;
+  /// The tensor `name`, which has to have this type and shape.
+  const TensorView &expect(const std::string &name, p3d_dtype dtype,
+                           const std::vector<int64_t> &shape) const;
+
+private:
+  void readHeader();
+  void checkCoverage(int64_t dataStart) const;
+  MappedFile file;
+  std::map<std::string, TensorView> table;
+};
+
+struct TensorSpec {
+  std::string name;
+  p3d_dtype dtype;
+  std::vector<int64_t> shape;
+};
+
+/// Header bytes of a file with these tensors, in this order, and the size that
+/// the whole file will have.
+std::string safetensorsHeader(const std::vector<TensorSpec> &tensors,
+                              int64_t &fileBytes);
+
+/// "[2,3]"
+std::string shapeText(const std::vector<int64_t> &shape);
+
+} // namespace p3d

@@ -1,0 +1,169 @@
+// Reads and checks safetensors.
+#include "runtime/DType.h"
+#include "runtime/Data/Safetensors.h"
+#include "runtime/Error.h"
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+using nlohmann::json;
+
+namespace p3d {
+
+static constexpr int64_t maxHeaderBytes = 100'000'000; // as the reference does
+
+std::string shapeText(const std::vector<int64_t> &shape) {
+  return fmt::format("[{}]", fmt::join(shape, ","));
+}
+
+SafetensorsFile::SafetensorsFile(MappedFile mapped) : file(std::move(mapped)) {
+  readHeader();
+}
+
+const TensorView *SafetensorsFile::find(const std::string &name) const {
+  auto found = table.find(name);
+  return found == table.end() ? nullptr : &found->second;
+}
+
+const TensorView &
+SafetensorsFile::expect(const std::string &name, p3d_dtype dtype,
+                        const std::vector<int64_t> &shape) const {
+  const TensorView *view = find(name);
+  if (!view)
+    userError("{}: tensor {} is missing; expected {} {}", file.name(), name,
+              info(dtype).fileName, shapeText(shape));
+  if (view->dtype != dtype || view->shape != shape)
+    userError("{}: tensor {} is {} {}, expected {} {}", file.name(), name,
+              info(view->dtype).fileName, shapeText(view->shape),
+              info(dtype).fileName, shapeText(shape));
+  return *view;
+}
+
+/// Parses the header and refuses a name that stands twice.
+static json parseHeader(const std::string &file, const char *text,
+                        int64_t bytes) {
+  std::set<std::string> names;
+  auto check = [&](int depth, json::parse_event_t event, json &value) {
+    if (depth == 1 && event == json::parse_event_t::key &&
+        !names.insert(value.get<std::string>()).second)
+      userError("{}: tensor {} stands twice in the header", file,
+                value.get<std::string>());
+    return true;
+  };
+  try {
+    return json::parse(text, text + bytes, check);
+  } catch (const json::parse_error &error) {
+    userError("{}: header is not JSON at offset {}: {}", file,
+              8 + int64_t(error.byte), error.what());
+  }
+}
+
+static int64_t readInteger(const std::string &file, const std::string &tensor,
+                           const char *field, const json &value) {
+  if (!value.is_number_integer() || value.get<int64_t>() < 0)
+    userError("{}: tensor {}: {} holds {}, expected a number not below 0", file,
+              tensor, field, value.dump());
+  return value.get<int64_t>();
+}
+
+static std::vector<int64_t> readShape(const std::string &file,
+                                      const std::string &tensor,
+                                      const json &list) {
+  std::vector<int64_t> shape;
+  int64_t count = 1;
+  for (const json &extent : list) {
+    shape.push_back(readInteger(file, tensor, "shape", extent));
+    if (__builtin_mul_overflow(count, shape.back(), &count) ||
+        count > INT64_MAX / 8)
+      userError("{}: tensor {}: shape {} is too large", file, tensor,
+                list.dump());
+  }
+  return shape;
+}
+
+static TensorView readTensor(const MappedFile &file, const std::string &name,
+                             const json &entry, int64_t dataStart) {
+  const std::string &label = file.name();
+  for (const char *field : {"dtype", "shape", "data_offsets"})
+    if (!entry.is_object() || !entry.contains(field))
+      userError("{}: tensor {}: field {} is missing", label, name, field);
+  const json &dtype = entry["dtype"], &shape = entry["shape"],
+             &offsets = entry["data_offsets"];
+  std::optional<p3d_dtype> type;
+  if (dtype.is_string())
+    type = parseFileDType(dtype.get<std::string>());
+  if (!type)
+    userError("{}: tensor {}: dtype {} is not supported", label, name,
+              dtype.dump());
+  if (!shape.is_array())
+    userError("{}: tensor {}: shape is no list", label, name);
+  if (!offsets.is_array() || offsets.size() != 2)
+    userError("{}: tensor {}: data_offsets is {}, expected two numbers", label,
+              name, offsets.dump());
+  TensorView view;
+  view.dtype = *type;
+  view.shape = readShape(label, name, shape);
+  int64_t begin = readInteger(label, name, "data_offsets", offsets[0]);
+  int64_t end = readInteger(label, name, "data_offsets", offsets[1]);
+  int64_t room = file.size() - dataStart;
+  if (begin > end || end > room)
+    userError("{}: tensor {}: data_offsets [{}, {}) are outside the {} bytes "
+              "of data that follow offset {}; the file may be cut short",
+              label, name, begin, end, room, dataStart);
+  int64_t bytes = info(view.dtype).bytes;
+  for (int64_t extent : view.shape)
+    bytes *= extent;
+  if (end - begin != bytes)
+    userError("{}: tensor {}: data_offsets [{}, {}) hold {} bytes, but {} {} "
+              "needs {}",
+              label, name, begin, end, end - begin, info(view.dtype).fileName,
+              shapeText(view.shape), bytes);
+  view.offset = dataStart + begin;
+  view.data = file.data() + view.offset;
+  view.bytes = bytes;
+  return view;
+}
+
+void SafetensorsFile::readHeader() {
+  const std::string &label = file.name();
+  if (file.size() < 8)
+    userError("{}: has {} bytes, too short for a safetensors file", label,
+              file.size());
+  uint64_t length;
+  std::memcpy(&length, file.data(), 8);
+  if (length > uint64_t(maxHeaderBytes) || int64_t(length) > file.size() - 8)
+    userError("{}: header length {} at offset 0 does not fit the file of {} "
+              "bytes; this is no safetensors file, or it is damaged",
+              label, length, file.size());
+  int64_t dataStart = 8 + int64_t(length);
+  json header = parseHeader(label, file.data() + 8, int64_t(length));
+  if (!header.is_object())
+    userError("{}: header at offset 8 is no JSON object", label);
+  for (const auto &[name, entry] : header.items())
+    if (name != "__metadata__")
+      table.emplace(name, readTensor(file, name, entry, dataStart));
+  checkCoverage(dataStart);
+}
+
+void SafetensorsFile::checkCoverage(int64_t dataStart) const {
+  std::vector<std::pair<const TensorView *, const std::string *>> order;
+  for (const auto &[name, view] : table)
+    order.emplace_back(&view, &name);
+  std::sort(order.begin(), order.end(), [](const auto &a, const auto &b) {
+    return std::pair(a.first->offset, a.first->bytes) <
+           std::pair(b.first->offset, b.first->bytes);
+  });
+  int64_t expected = dataStart;
+  for (auto [view, name] : order) {
+    if (view->offset != expected)
+      userError("{}: tensor {} begins at offset {}, expected {}: tensors "
+                "overlap or leave a gap",
+                file.name(), *name, view->offset, expected);
+    expected += view->bytes;
+  }
+  if (expected != file.size())
+    userError("{}: {} bytes follow the last tensor at offset {}", file.name(),
+              file.size() - expected, expected);
+}
+
+} // namespace p3d

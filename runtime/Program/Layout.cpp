@@ -1,0 +1,89 @@
+// Boxes of tensors and the contiguous runs they consist of.
+#include "runtime/Program/Layout.h"
+#include "runtime/DType.h"
+#include <algorithm>
+
+namespace p3d {
+
+static int64_t product(const std::vector<int64_t> &shape) {
+  int64_t count = 1;
+  for (int64_t extent : shape)
+    count *= extent;
+  return count;
+}
+
+int64_t Layout::storageCount() const { return product(storage); }
+int64_t Layout::extentCount() const { return product(extent); }
+int64_t Layout::globalCount() const { return product(global); }
+
+void Layout::forEachRun(
+    const std::function<void(int64_t, int64_t, int64_t)> &run) const {
+  if (extentCount() == 0)
+    return;
+  // Dimensions [inner, rank) are whole on both sides, so that a run spans them
+  // and the dimension before.
+  int rank = int(global.size());
+  int inner = rank;
+  int64_t length = 1;
+  while (inner > 0) {
+    --inner;
+    length *= extent[inner];
+    if (extent[inner] != global[inner] || extent[inner] != storage[inner])
+      break;
+  }
+  std::vector<int64_t> index(inner, 0);
+  while (true) {
+    int64_t globalIndex = 0, localIndex = 0;
+    for (int d = 0; d < rank; ++d) {
+      int64_t at = d < inner ? index[d] : 0;
+      globalIndex = globalIndex * global[d] + start[d] + at;
+      localIndex = localIndex * storage[d] + at;
+    }
+    run(globalIndex, localIndex, length);
+    int d = inner - 1;
+    while (d >= 0 && ++index[d] == extent[d])
+      index[d--] = 0;
+    if (d < 0)
+      return;
+  }
+}
+
+Layout localLayout(const Param &param, const Mesh &mesh, Coordinates at) {
+  Layout layout{param.globalShape, param.pieceOffset, param.pieceShape,
+                param.pieceShape};
+  for (const Shard &shard : param.shards) {
+    int64_t index = 0;
+    for (p3d_axis axis : shard.axes)
+      index = index * mesh.along(axis) + at.along(axis);
+    int64_t begin = std::min(index * shard.chunk, param.pieceShape[shard.dim]);
+    int64_t end = std::min(begin + shard.chunk, param.pieceShape[shard.dim]);
+    layout.start[shard.dim] = param.pieceOffset[shard.dim] + begin;
+    layout.extent[shard.dim] = end - begin;
+    layout.storage[shard.dim] = shard.chunk;
+  }
+  return layout;
+}
+
+Layout localLayout(const Input &input, const Mesh &mesh, Coordinates at) {
+  Layout layout{input.globalShape,
+                std::vector<int64_t>(input.globalShape.size(), 0),
+                input.globalShape, input.globalShape};
+  if (input.batchDim >= 0) {
+    int64_t rows = input.globalShape[input.batchDim] / mesh.dp;
+    layout.start[input.batchDim] = at.dp * rows;
+    layout.extent[input.batchDim] = layout.storage[input.batchDim] = rows;
+  }
+  return layout;
+}
+
+bool ownsCopy(const Param &param, Coordinates at,
+              const std::vector<p3d_axis> &axes) {
+  if (!param.countsInNorm)
+    return false;
+  for (p3d_axis axis : axes)
+    if (axis != P3D_PP && !param.isShardedOver(axis) && at.along(axis) != 0)
+      return false;
+  return true;
+}
+
+} // namespace p3d

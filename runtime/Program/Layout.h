@@ -1,0 +1,38 @@
+// Where the elements of a whole tensor lie in one rank's arena: the one place
+// that knows pieces, shards and padding. Loading, initialising, exporting and
+// filling inputs all walk the same runs.
+#pragma once
+#include "runtime/Program/Program.h"
+#include <functional>
+
+namespace p3d {
+
+/// A box of a whole tensor, held row-major in storage that may be larger.
+struct Layout {
+  std::vector<int64_t> global; ///< shape of the whole tensor
+  std::vector<int64_t> start;  ///< first element of the box, global coordinates
+  std::vector<int64_t> extent; ///< the box; the rest of the storage is padding
+  std::vector<int64_t> storage; ///< shape of the local storage
+
+  int64_t storageCount() const;
+  int64_t extentCount() const;
+  int64_t globalCount() const;
+
+  /// Calls `run(globalIndex, localIndex, count)` for each maximal range of
+  /// elements that is contiguous in both, in order.
+  void
+  forEachRun(const std::function<void(int64_t, int64_t, int64_t)> &run) const;
+};
+
+/// The part of `param` that the rank at `at` holds.
+Layout localLayout(const Param &param, const Mesh &mesh, Coordinates at);
+/// The rows of `input` that the replica at `at` reads.
+Layout localLayout(const Input &input, const Mesh &mesh, Coordinates at);
+
+/// True for exactly one holder of each element over all ranks: index 0 of the
+/// axes that `param` is replicated over, in the stage that counts it. `axes`
+/// are those along which copies are to be told apart.
+bool ownsCopy(const Param &param, Coordinates at,
+              const std::vector<p3d_axis> &axes);
+
+} // namespace p3d

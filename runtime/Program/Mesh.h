@@ -1,0 +1,34 @@
+// The cube of ranks: coordinates of a rank and the members of its groups.
+#pragma once
+#include "runtime/include/p3d/runtime.h"
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace p3d {
+
+struct Coordinates {
+  int tp = 0, pp = 0, dp = 0;
+  int along(p3d_axis axis) const;
+};
+
+struct Mesh {
+  int tp = 1, pp = 1, dp = 1;
+  bool ppBeforeDp = false; ///< rank order tp-pp-dp instead of tp-dp-pp
+
+  int size() const { return tp * pp * dp; }
+  int along(p3d_axis axis) const;
+  int rankOf(Coordinates at) const;
+  Coordinates coordinates(int rank) const;
+  /// The ranks that differ from `at` only along `axes` (tp, dp or pp), by rank.
+  std::vector<int> group(Coordinates at,
+                         const std::vector<p3d_axis> &axes) const;
+};
+
+/// "tp", "dp", "pp", "tied" or "norm".
+const char *axisName(p3d_axis axis);
+
+/// "0-3, 8": for messages.
+std::string listRanks(const std::vector<int> &ranks);
+
+} // namespace p3d

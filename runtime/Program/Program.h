@@ -1,0 +1,82 @@
+// What p3d_program says, parsed: the parameters, inputs, results and the order
+// of one stage. The fields are those of runtime.h, where their meaning is
+// written.
+#pragma once
+#include "runtime/Program/Mesh.h"
+#include <string>
+#include <vector>
+
+namespace p3d {
+
+struct Shard {
+  int dim;
+  std::vector<p3d_axis> axes;
+  int64_t chunk;
+};
+
+enum class Role { Param, Frozen, Buffer, Key };
+enum class InitKind { None, Normal, Zeros, Ones };
+enum class Optimizer { AdamW, Sgd, None };
+
+struct Init {
+  InitKind kind = InitKind::None;
+  double std = 0;
+};
+
+struct Param {
+  std::string name;
+  Role role;
+  p3d_dtype dtype;     ///< of the storage at `offset`
+  p3d_dtype fileDType; ///< of the tensor in files
+  std::vector<int64_t> globalShape, pieceOffset, pieceShape;
+  std::vector<Shard> shards;
+  int64_t offset, grad, m, v, master;
+  bool decay, countsInNorm;
+  Init init;
+
+  bool isShardedOver(p3d_axis axis) const;
+};
+
+struct Input {
+  std::string name;
+  p3d_dtype dtype;
+  std::vector<int64_t> globalShape;
+  int batchDim;
+  int64_t offset, indexLimit;
+};
+
+struct Result {
+  std::string name;
+  p3d_dtype dtype;
+  int64_t offset;
+};
+
+struct OrderEntry {
+  int task;
+  int64_t mb, slot;
+};
+
+struct Program {
+  std::string model, fingerprint;
+  int stage = 0, stages = 1;
+  Mesh mesh;
+  int64_t microbatches = 1, globalBatch = 0, tokensPerStep = 0;
+  int64_t arenaBytes = 0, slots = 1;
+  Optimizer optimizer = Optimizer::None;
+  int64_t zeroOffset = 0, zeroBytes = 0;
+  std::vector<p3d_axis> normAxes;
+  std::vector<std::vector<int>> tiedGroups; ///< stages of each
+  std::vector<Param> params;
+  std::vector<Input> inputs;
+  std::vector<Result> results;
+  std::vector<std::string> tasks, operations;
+  std::vector<OrderEntry> order;
+
+  /// Throws an internal error that names the field if `text` is not a sound
+  /// description.
+  static Program parse(const std::string &text);
+};
+
+const char *optimizerName(Optimizer optimizer);
+
+} // namespace p3d

@@ -1,0 +1,38 @@
+// The parameters of a rank: loading from safetensors, initialising from the
+// seed, and writing whole tensors back.
+#pragma once
+#include "runtime/Data/Safetensors.h"
+#include "runtime/Program/Program.h"
+
+namespace p3d {
+
+/// True for entries that --params supplies (all but random keys).
+bool isStored(const Param &param);
+
+/// A user error unless `file` has every stored parameter of `program` with the
+/// right shape and a type that it can be loaded from.
+void checkParameters(const Program &program, const SafetensorsFile &file);
+
+/// Fills the rank's storage (and f32 masters) from `file`; padding is zero.
+void loadParameters(const Program &program, Coordinates at,
+                    const SafetensorsFile &file, char *arena);
+
+/// Fills the rank's storage from the seed, each element by its index in the
+/// whole tensor. A user error for a parameter without an initialisation.
+void initializeParameters(const Program &program, Coordinates at, uint64_t seed,
+                          char *arena);
+
+/// The whole tensors that an export of these programs holds, by name.
+std::vector<TensorSpec>
+exportedTensors(const std::vector<const Program *> &programs);
+/// The same for gradients: f32, under "grads." in place of "params.".
+std::vector<TensorSpec>
+gradientTensors(const std::vector<const Program *> &programs);
+
+/// Writes the elements that this rank owns to the tensors of `file`.
+void exportParameters(const Program &program, Coordinates at, const char *arena,
+                      const SafetensorsFile &file);
+void exportGradients(const Program &program, Coordinates at, const char *arena,
+                     const SafetensorsFile &file);
+
+} // namespace p3d

@@ -1,0 +1,101 @@
+// Options as JSON, and the learning rate of a step.
+#include "runtime/Train/RunOptions.h"
+#include "runtime/Error.h"
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace p3d {
+
+static constexpr struct {
+  const char *name;
+  LearningRateSchedule value;
+} scheduleWords[] = {{"constant", LearningRateSchedule::Constant},
+                     {"cosine", LearningRateSchedule::Cosine},
+                     {"linear", LearningRateSchedule::Linear},
+                     {"wsd", LearningRateSchedule::Wsd}};
+
+bool parseSchedule(const std::string &name, LearningRateSchedule &schedule) {
+  for (const auto &word : scheduleWords)
+    if (name == word.name) {
+      schedule = word.value;
+      return true;
+    }
+  return false;
+}
+
+const char *scheduleName(LearningRateSchedule schedule) {
+  for (const auto &word : scheduleWords)
+    if (word.value == schedule)
+      return word.name;
+  internalError("schedule number {} is unknown", int(schedule));
+}
+
+std::string RunOptions::toJson() const {
+  return nlohmann::json{{"steps", steps},
+                        {"params", params},
+                        {"data", data},
+                        {"lr", learningRate},
+                        {"min_lr", minLearningRate},
+                        {"schedule", scheduleName(schedule)},
+                        {"warmup", warmup},
+                        {"beta1", beta1},
+                        {"beta2", beta2},
+                        {"epsilon", epsilon},
+                        {"weight_decay", weightDecay},
+                        {"momentum", momentum},
+                        {"clip", clip},
+                        {"seed", seed},
+                        {"timeout", timeoutSeconds},
+                        {"export_fd", exportFd},
+                        {"gradients_fd", gradientsFd}}
+      .dump();
+}
+
+RunOptions RunOptions::fromJson(const std::string &text) {
+  nlohmann::json j = nlohmann::json::parse(text);
+  RunOptions options;
+  options.steps = j.at("steps");
+  options.params = j.at("params");
+  options.data = j.at("data");
+  options.learningRate = j.at("lr");
+  options.minLearningRate = j.at("min_lr");
+  parseSchedule(j.at("schedule"), options.schedule);
+  options.warmup = j.at("warmup");
+  options.beta1 = j.at("beta1");
+  options.beta2 = j.at("beta2");
+  options.epsilon = j.at("epsilon");
+  options.weightDecay = j.at("weight_decay");
+  options.momentum = j.at("momentum");
+  options.clip = j.at("clip");
+  options.seed = j.at("seed");
+  options.timeoutSeconds = j.at("timeout");
+  options.exportFd = j.at("export_fd");
+  options.gradientsFd = j.at("gradients_fd");
+  return options;
+}
+
+double learningRateAt(const RunOptions &options, int64_t step) {
+  double peak = options.learningRate;
+  if (step <= options.warmup)
+    return peak * double(step) / double(options.warmup);
+  double low = options.minLearningRate;
+  int64_t decaying = options.steps - options.warmup;
+  if (options.schedule == LearningRateSchedule::Wsd)
+    decaying = std::min(decaying, (options.steps + 4) / 5);
+  int64_t done = step - (options.steps - decaying);
+  double part =
+      std::clamp(double(done) / double(std::max<int64_t>(decaying, 1)), 0., 1.);
+  switch (options.schedule) {
+  case LearningRateSchedule::Constant:
+    return peak;
+  case LearningRateSchedule::Cosine:
+    return low + (peak - low) * 0.5 * (1 + std::cos(M_PI * part));
+  case LearningRateSchedule::Linear:
+  case LearningRateSchedule::Wsd:
+    return low + (peak - low) * (1 - part);
+  }
+  return peak;
+}
+
+} // namespace p3d

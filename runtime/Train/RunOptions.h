@@ -1,0 +1,37 @@
+// The options of a run, from the launcher to every rank.
+#pragma once
+#include <cstdint>
+#include <string>
+
+namespace p3d {
+
+enum class LearningRateSchedule { Constant, Cosine, Linear, Wsd };
+
+struct RunOptions {
+  int64_t steps = 0;
+  std::string params, data;
+  double learningRate = 1e-3, minLearningRate = 0;
+  LearningRateSchedule schedule = LearningRateSchedule::Constant;
+  int64_t warmup = 0;
+  double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8;
+  double weightDecay = 0.1, momentum = 0;
+  double clip = 1; ///< 0: no clipping and no norm
+  uint64_t seed = 0;
+  double timeoutSeconds = 600;
+  int exportFd = -1, gradientsFd = -1; ///< files to fill, or -1
+
+  std::string toJson() const;
+  static RunOptions fromJson(const std::string &text);
+};
+
+/// "constant", "cosine", "linear" or "wsd"; false if it is none of them.
+bool parseSchedule(const std::string &name, LearningRateSchedule &schedule);
+const char *scheduleName(LearningRateSchedule schedule);
+
+/// The learning rate of `step` (from 1). It rises linearly over the warm-up
+/// steps, then: stays (constant); falls to the minimum at the last step along
+/// half a cosine or a line; or stays and falls along a line over the last fifth
+/// of the run (wsd: warm-up, stable, decay).
+double learningRateAt(const RunOptions &options, int64_t step);
+
+} // namespace p3d

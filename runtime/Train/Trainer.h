@@ -1,0 +1,35 @@
+// The life of a rank after start-up: parameters, steps, results.
+#pragma once
+#include "runtime/Context.h"
+#include "runtime/Data/Batch.h"
+#include "runtime/Train/RunOptions.h"
+
+namespace p3d {
+
+class Trainer {
+public:
+  /// `tasks` are those of the program.
+  Trainer(p3d_context &context, const RunOptions &options,
+          const p3d_task *tasks);
+  /// All steps, then the export.
+  void run();
+
+private:
+  void prepareParameters();
+  void fillInputs(int64_t step);
+  void runOrder();
+  void dumpGradients();
+  void runStep(int64_t step);
+  void update(int64_t step, StepRecord &record);
+  void readResults(StepRecord &record);
+  void publish(const StepRecord &record);
+  void exportWeights();
+
+  p3d_context &context;
+  const Program &program;
+  const RunOptions &options;
+  const p3d_task *tasks;
+  std::unique_ptr<BatchSource> batches;
+};
+
+} // namespace p3d

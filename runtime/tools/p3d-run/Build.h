@@ -1,0 +1,26 @@
+// What p3dc left in DIR: the executables of the ranks and the programs in them.
+#pragma once
+#include "runtime/Program/Program.h"
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace p3d {
+
+struct Build {
+  std::string directory;
+  std::vector<std::string> executables;                  ///< of each rank
+  std::vector<const Program *> programs;                 ///< of each rank
+  std::map<std::string, std::unique_ptr<Program>> owned; ///< by executable
+
+  int worldSize() const { return int(programs.size()); }
+  const Program &any() const { return *programs.front(); }
+  std::vector<const Program *> distinctPrograms() const;
+
+  /// Reads DIR/manifest.json, asks each executable for its program, and checks
+  /// that they belong together.
+  static Build open(const std::string &directory);
+};
+
+} // namespace p3d

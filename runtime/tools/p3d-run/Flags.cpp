@@ -1,0 +1,252 @@
+// The table of flags.
+#include "runtime/tools/p3d-run/Flags.h"
+#include "runtime/Error.h"
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <numeric>
+
+namespace p3d {
+namespace {
+
+/// Which optimizer has to be compiled in for a flag to mean anything.
+enum class Needs { Nothing, AnyOptimizer, AdamW, Sgd };
+
+struct Flag {
+  const char *name, *value, *help;
+  Needs needs;
+  void (*read)(CommandLine &line, const Flag &flag, const std::string &text);
+};
+
+double readNumber(const Flag &flag, const std::string &text, double low,
+                  double high) {
+  double value = 0;
+  auto [end, failed] =
+      std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failed != std::errc() || end != text.data() + text.size() ||
+      !(value >= low && value <= high))
+    userError("--{}={}: expected a number from {} to {}", flag.name, text, low,
+              high);
+  return value;
+}
+
+template <typename T>
+T readInteger(const Flag &flag, const std::string &text, T low, T high) {
+  T value = 0;
+  auto [end, failed] =
+      std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failed != std::errc() || end != text.data() + text.size() ||
+      value < low || value > high)
+    userError("--{}={}: expected a whole number from {} to {}", flag.name, text,
+              low, high);
+  return value;
+}
+
+std::string readPath(const Flag &flag, const std::string &text) {
+  if (text.empty())
+    userError("--{}= needs a file name", flag.name);
+  return text;
+}
+
+constexpr double huge = 1e30;
+constexpr int64_t many = int64_t(1) << 40;
+
+// Each entry is one flag: what --help says and how its value is read.
+const Flag flags[] = {
+    {"steps", "N", "number of training steps", Needs::Nothing,
+     [](CommandLine &line, const Flag &flag, const std::string &text) {
+       line.run.steps = readInteger<int64_t>(flag, text, 1, UINT32_MAX);
+     }},
+    {"params", "FILE.safetensors",
+     "start from these parameters (without it: from --seed)", Needs::Nothing,
+     [](CommandLine &line, const Flag &flag, const std::string &text) {
+       line.run.params = readPath(flag, text);
+     }},
+    {"data", "FILE",
+     "a .safetensors batch, used again each step, or a file of int32 tokens",
+     Needs::Nothing,
+     [](CommandLine &line, const Flag &flag, const std::string &text) {
+       line.run.data = readPath(flag, text);
+     }},
+    {"lr", "X", "learning rate (0.001)", Needs::AnyOptimizer,
+     [](CommandLine &line, const Flag &flag, const std::string &text) {
+       line.run.learningRate = readNumber(flag, text, 0, huge);
+     }},
+    {"lr-schedule", "constant|cosine|linear|wsd",
+     "how the learning rate moves after the warm-up; wsd falls over the last "
+     "fifth of the steps (constant)",
+     Needs::AnyOptimizer,
+     [](CommandLine &line, const Flag &flag, const std::string &text) {
+       if (!parseSchedule(text, line.run.schedule))
+         userError("--{}={}: expected {}", flag.name, text, flag.value);
+     }},
+    {"warmup", "N", "steps over which the learning rate rises linearly (0)",
+     Needs::AnyOptimizer,
+     [](CommandLine &line, const Flag &flag, const std::string &text) {
+       line.run.warmup = readInteger<int64_t>(flag, text, 0, many);
+     }},
+    {"min-lr", "X", "learning rate at the end of cosine, linear and wsd (0)",
+     Needs::AnyOptimizer,
+     [](CommandLine &line, const Flag &flag, const std::string &text) {
+       line.run.minLearningRate = readNumber(flag, text, 0, huge);
+     }},
+    {"betas", "A,B", "decay of AdamW's two moments (0.9,0.95)", Needs::AdamW,
+     [](CommandLine &line, const Flag &flag, const std::string &text) {
+       size_t comma = text.find(',');
+       if (comma == std::string::npos)
+         userError("--betas={}: expected two numbers, as 0.9,0.95", text);
+       line.run.beta1 = readNumber(flag, text.substr(0, comma), 0, 1);
+       line.run.beta2 = readNumber(flag, text.substr(comma + 1), 0, 1);
+     }},
+    {"eps", "X", "AdamW's epsilon (1e-8)", Needs::AdamW,
+     [](CommandLine &line, const Flag &flag, const std::string &text) {
+       line.run.epsilon = readNumber(flag, text, 0, huge);
+     }},
+    {"weight-decay", "X", "decay of parameters of two or more dimensions (0.1)",
+     Needs::AnyOptimizer,
+     [](CommandLine &line, const Flag &flag, const std::string &text) {
+       line.run.weightDecay = readNumber(flag, text, 0, huge);
+     }},
+    {"momentum", "X", "momentum of sgd (0)", Needs::Sgd,
+     [](CommandLine &line, const Flag &flag, const std::string &text) {
+       line.run.momentum = readNumber(flag, text, 0, 1);
+     }},
+    {"clip", "X",
+     "largest norm of the whole gradient; 0 neither clips nor computes it (1)",
+     Needs::Nothing,
+     [](CommandLine &line, const Flag &flag, const std::string &text) {
+       line.run.clip = readNumber(flag, text, 0, huge);
+     }},
+    {"seed", "N", "seed of the parameters and of random keys (0)",
+     Needs::Nothing,
+     [](CommandLine &line, const Flag &flag, const std::string &text) {
+       line.run.seed = readInteger<uint64_t>(flag, text, 0, UINT64_MAX);
+     }},
+    {"log", "FILE.jsonl", "write one JSON object per step", Needs::Nothing,
+     [](CommandLine &line, const Flag &flag, const std::string &text) {
+       line.log = readPath(flag, text);
+     }},
+    {"export", "FILE.safetensors", "write the parameters after the last step",
+     Needs::Nothing,
+     [](CommandLine &line, const Flag &flag, const std::string &text) {
+       line.exportPath = readPath(flag, text);
+     }},
+    {"dump-grads", "FILE.safetensors",
+     "write the gradients of the first step, before clipping", Needs::Nothing,
+     [](CommandLine &line, const Flag &flag, const std::string &text) {
+       line.gradientsPath = readPath(flag, text);
+     }},
+    {"timeout", "SECONDS", "longest wait of one rank for another (600)",
+     Needs::Nothing,
+     [](CommandLine &line, const Flag &flag, const std::string &text) {
+       line.run.timeoutSeconds = readNumber(flag, text, 0.1, 1e6);
+     }},
+};
+
+size_t editDistance(const std::string &a, const std::string &b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t(0));
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = row[j];
+      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+const Flag &findFlag(const std::string &name) {
+  const Flag *nearest = nullptr;
+  size_t best = SIZE_MAX;
+  for (const Flag &flag : flags) {
+    size_t distance = editDistance(name, flag.name);
+    if (distance == 0)
+      return flag;
+    if (distance < best)
+      best = distance, nearest = &flag;
+  }
+  userError("unknown flag --{}; did you mean --{}? (--help lists all)", name,
+            nearest->name);
+}
+
+void readFlag(CommandLine &line, const std::string &argument) {
+  size_t equals = argument.find('=');
+  std::string name = argument.substr(2, equals - 2);
+  const Flag &flag = findFlag(name);
+  if (equals == std::string::npos)
+    userError("--{0} needs a value: --{0}={1}", name, flag.value);
+  if (!line.given.insert(name).second)
+    userError("--{} is given twice", name);
+  flag.read(line, flag, argument.substr(equals + 1));
+}
+
+} // namespace
+
+CommandLine parseCommandLine(const std::vector<std::string> &arguments) {
+  CommandLine line;
+  for (const std::string &argument : arguments) {
+    if (argument == "--help" || argument == "-h") {
+      line.help = true;
+      return line;
+    }
+    if (argument.compare(0, 2, "--") == 0)
+      readFlag(line, argument);
+    else if (line.directory.empty() && !argument.empty() && argument[0] != '-')
+      line.directory = argument;
+    else
+      userError("unexpected argument \"{}\"; usage: p3d-run DIR --steps=N",
+                argument);
+  }
+  if (line.directory.empty())
+    userError("which program? usage: p3d-run DIR --steps=N");
+  if (!line.given.count("steps"))
+    userError("--steps=N is missing");
+  if (line.run.minLearningRate > line.run.learningRate)
+    userError("--min-lr={} is above the learning rate {}",
+              line.run.minLearningRate, line.run.learningRate);
+  if (line.given.count("min-lr") &&
+      line.run.schedule == LearningRateSchedule::Constant)
+    userError("--min-lr has no effect with --lr-schedule=constant");
+  return line;
+}
+
+void checkFlagsApply(const CommandLine &line, Optimizer optimizer) {
+  for (const Flag &flag : flags) {
+    bool applies = true;
+    switch (flag.needs) {
+    case Needs::Nothing:
+      break;
+    case Needs::AnyOptimizer:
+      applies = optimizer != Optimizer::None;
+      break;
+    case Needs::AdamW:
+      applies = optimizer == Optimizer::AdamW;
+      break;
+    case Needs::Sgd:
+      applies = optimizer == Optimizer::Sgd;
+      break;
+    }
+    if (!applies && line.given.count(flag.name))
+      userError("--{} has no effect: the program was compiled with "
+                "--optimizer={}",
+                flag.name, optimizerName(optimizer));
+  }
+}
+
+std::string helpText() {
+  std::string text =
+      "usage: p3d-run DIR --steps=N [flags]\n\n"
+      "Runs all ranks of a program that p3dc made, as processes of this "
+      "machine.\n\n";
+  for (const Flag &flag : flags)
+    text += fmt::format("  --{}={}\n        {}\n", flag.name, flag.value,
+                        flag.help);
+  return text + "  --help\n        this text\n\n"
+                "Exit codes: 0 fine, 1 input at fault, 2 a bug of p3dc, 3 a "
+                "rank failed or was stopped.\n";
+}
+
+} // namespace p3d

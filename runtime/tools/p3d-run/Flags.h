@@ -1,0 +1,28 @@
+// The command line of p3d-run: one table of flags, from which parsing, checking
+// and --help come.
+#pragma once
+#include "runtime/Program/Program.h"
+#include "runtime/Train/RunOptions.h"
+#include <set>
+#include <string>
+#include <vector>
+
+namespace p3d {
+
+struct CommandLine {
+  bool help = false;
+  std::string directory;
+  RunOptions run;
+  std::string log, exportPath, gradientsPath;
+  std::set<std::string> given; ///< names of the flags that were given
+};
+
+/// A user error for anything that is not in the table or has no sound value.
+CommandLine parseCommandLine(const std::vector<std::string> &arguments);
+
+/// A user error for a flag that has no effect with this optimizer.
+void checkFlagsApply(const CommandLine &line, Optimizer optimizer);
+
+std::string helpText();
+
+} // namespace p3d

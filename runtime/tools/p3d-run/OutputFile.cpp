@@ -1,0 +1,70 @@
+// Write, sync, rename.
+#include "runtime/tools/p3d-run/OutputFile.h"
+#include "runtime/Error.h"
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace p3d {
+
+static std::string directoryOf(const std::string &path) {
+  size_t slash = path.rfind('/');
+  if (slash == std::string::npos)
+    return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+OutputFile::OutputFile(const std::string &path,
+                       const std::vector<TensorSpec> &tensors)
+    : path(path), temporary(fmt::format("{}.{}.tmp", path, getpid())) {
+  if (tensors.empty())
+    userError("{}: the program has no tensor to write", path);
+  fileDescriptor =
+      open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (fileDescriptor < 0)
+    userError("{}: cannot be written: {}", path, std::strerror(errno));
+  try {
+    int64_t bytes = 0;
+    std::string header = safetensorsHeader(tensors, bytes);
+    reserve(bytes);
+    if (pwrite(fileDescriptor, header.data(), header.size(), 0) !=
+        ssize_t(header.size()))
+      userError("{}: cannot be written: {}", path, std::strerror(errno));
+  } catch (...) {
+    // The destructor of an object that was not made does not run.
+    close(fileDescriptor);
+    unlink(temporary.c_str());
+    throw;
+  }
+}
+
+void OutputFile::reserve(int64_t bytes) {
+  // It reports by its value, not by errno; it writes zeros where the file
+  // system cannot reserve.
+  int failed = posix_fallocate(fileDescriptor, 0, off_t(bytes));
+  if (failed != 0)
+    userError("{}: cannot reserve {} bytes: {}", path, bytes,
+              std::strerror(failed));
+}
+
+OutputFile::~OutputFile() {
+  close(fileDescriptor);
+  if (!temporary.empty())
+    unlink(temporary.c_str());
+}
+
+void OutputFile::commit() {
+  if (fsync(fileDescriptor) != 0 ||
+      rename(temporary.c_str(), path.c_str()) != 0)
+    userError("{}: cannot be written: {}", path, std::strerror(errno));
+  temporary.clear();
+  int directory =
+      open(directoryOf(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (directory >= 0) {
+    fsync(directory);
+    close(directory);
+  }
+}
+
+} // namespace p3d

@@ -1,0 +1,148 @@
+// Gathers the records of the ranks into one report a step, prints and logs it.
+#include "runtime/tools/p3d-run/Progress.h"
+#include "runtime/Comm/SharedMemory/Wait.h"
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+namespace p3d {
+
+Progress::Progress(const Build &build, const Control &control, int64_t steps,
+                   const std::string &logPath)
+    : build(build), control(control), steps(steps), logPath(logPath),
+      terminal(isatty(STDOUT_FILENO)) {
+  if (logPath.empty())
+    return;
+  logFile = std::fopen(logPath.c_str(), "we");
+  if (!logFile)
+    userError("{}: cannot be written: {}", logPath, std::strerror(errno));
+}
+
+Progress::~Progress() {
+  endLine();
+  if (logFile)
+    std::fclose(logFile);
+}
+
+void Progress::endLine() {
+  if (lineIsOpen)
+    std::fputs("\n", stdout);
+  std::fflush(stdout);
+  lineIsOpen = false;
+}
+
+void Progress::readSteps() {
+  ControlHeader &header = control.header();
+  auto allHaveDone = [&](uint32_t index) {
+    for (int rank = 0; rank < control.worldSize(); ++rank)
+      if (control.rank(rank).stepsDone.load(std::memory_order_acquire) <= index)
+        return false;
+    return true;
+  };
+  for (uint32_t index = header.stepsRead.load(); allHaveDone(index); ++index) {
+    StepReport report = gather(index);
+    signal(header.stepsRead);
+    reported = report.step;
+    print(report);
+    if (logFile)
+      log(report);
+  }
+}
+
+StepReport Progress::gather(uint32_t index) {
+  StepReport report;
+  int64_t start = INT64_MAX, end = 0;
+  for (int rank = 0; rank < control.worldSize(); ++rank) {
+    const StepRecord &record = control.rank(rank).records[index % stepRing];
+    report.step = record.step;
+    report.gradNorm = record.gradNorm;
+    report.learningRate = record.learningRate;
+    report.skipped = record.skipped;
+    start = std::min(start, record.startNs);
+    end = std::max(end, record.endNs);
+    report.waiting += double(record.waitNs) /
+                      double(record.endNs - record.startNs) /
+                      control.worldSize();
+  }
+  // Steps of different ranks overlap: a step lasts from the end of the last
+  // one.
+  report.milliseconds = double(end - (lastEndNs ? lastEndNs : start)) / 1e6;
+  lastEndNs = end;
+  addResults(report, index);
+  return report;
+}
+
+void Progress::addResults(StepReport &report, uint32_t index) {
+  for (int rank = 0; rank < control.worldSize(); ++rank) {
+    const Program &program = *build.programs[rank];
+    Coordinates at = program.mesh.coordinates(rank);
+    if (at.tp != 0 || at.dp != 0)
+      continue;
+    const StepRecord &record = control.rank(rank).records[index % stepRing];
+    for (size_t i = 0; i < program.results.size(); ++i)
+      report.results.emplace_back(program.results[i].name, record.results[i]);
+  }
+  // The loss leads, whichever stage computes it.
+  std::stable_partition(report.results.begin(), report.results.end(),
+                        [](const auto &r) { return r.first == "loss"; });
+}
+
+static double tokensPerSecond(const StepReport &report, int64_t tokens) {
+  return double(tokens) / report.milliseconds * 1e3;
+}
+
+void Progress::print(const StepReport &report) {
+  std::string text = fmt::format("step {}/{}", report.step, steps);
+  for (const auto &[name, value] : report.results)
+    text += fmt::format("  {} {:.6g}", name, value);
+  if (!std::isnan(report.gradNorm))
+    text += fmt::format("  norm {:.4g}", report.gradNorm);
+  text += fmt::format("  lr {:.4g}  {:.1f} ms", report.learningRate,
+                      report.milliseconds);
+  int64_t tokens = build.any().tokensPerStep;
+  if (tokens > 0)
+    text += fmt::format("  {:.0f} tokens/s", tokensPerSecond(report, tokens));
+  if (report.skipped)
+    text += "  skipped: the gradient is not finite";
+  // A skipped step stays visible on a terminal too.
+  lineIsOpen = terminal && !report.skipped;
+  std::string line =
+      (terminal ? "\r\033[K" : "") + text + (lineIsOpen ? "" : "\n");
+  if (std::fputs(line.c_str(), stdout) < 0 || std::fflush(stdout) != 0)
+    userError("standard output cannot be written: {}", std::strerror(errno));
+}
+
+/// JSON has no infinities and no NaN; they are written as strings.
+static nlohmann::json number(double value) {
+  if (std::isfinite(value))
+    return value;
+  return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
+}
+
+void Progress::log(const StepReport &report) {
+  nlohmann::ordered_json object;
+  object["step"] = report.step;
+  nlohmann::ordered_json metrics = nlohmann::ordered_json::object();
+  for (size_t i = 0; i < report.results.size(); ++i)
+    (i == 0 ? object["loss"] : metrics[report.results[i].first]) =
+        number(report.results[i].second);
+  int64_t tokens = build.any().tokensPerStep;
+  object["grad_norm"] = number(report.gradNorm);
+  object["lr"] = report.learningRate;
+  object["tokens"] = report.step * tokens;
+  object["step_ms"] = report.milliseconds;
+  object["tokens_per_s"] = tokensPerSecond(report, tokens);
+  object["bubble"] = report.waiting;
+  if (report.skipped)
+    object["skipped"] = true;
+  if (!metrics.empty())
+    object["metrics"] = metrics;
+  std::string line = object.dump() + "\n";
+  if (std::fputs(line.c_str(), logFile) < 0 || std::fflush(logFile) != 0)
+    userError("{}: cannot be written: {}", logPath, std::strerror(errno));
+}
+
+} // namespace p3d

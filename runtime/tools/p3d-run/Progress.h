@@ -1,0 +1,48 @@
+// What the user sees of each step: the progress line and the log.
+#pragma once
+#include "runtime/Comm/SharedMemory/Control.h"
+#include "runtime/tools/p3d-run/Build.h"
+#include <cstdio>
+
+namespace p3d {
+
+/// One step of the whole run.
+struct StepReport {
+  int64_t step = 0;
+  double gradNorm = 0, learningRate = 0;
+  bool skipped = false;
+  std::vector<std::pair<std::string, double>> results; ///< first: the loss
+  double milliseconds = 0;
+  double waiting = 0; ///< share of the step that ranks wait, their mean
+};
+
+class Progress {
+public:
+  /// Opens the log (truncated) if `logPath` is not empty.
+  Progress(const Build &build, const Control &control, int64_t steps,
+           const std::string &logPath);
+  ~Progress();
+  Progress(const Progress &) = delete;
+
+  /// Reports every step that all ranks have done.
+  void readSteps();
+  int64_t stepsReported() const { return reported; }
+  /// Ends a progress line, so that a message starts on its own line.
+  void endLine();
+
+private:
+  StepReport gather(uint32_t index);
+  void addResults(StepReport &report, uint32_t index);
+  void print(const StepReport &report);
+  void log(const StepReport &report);
+
+  const Build &build;
+  const Control &control;
+  const int64_t steps;
+  std::string logPath;
+  std::FILE *logFile = nullptr;
+  bool terminal, lineIsOpen = false;
+  int64_t reported = 0, lastEndNs = 0;
+};
+
+} // namespace p3d

@@ -1,0 +1,181 @@
+// A 2x2x2 program that really runs: numbers against a plain double computation,
+// and what happens when a rank fails.
+#include "test/unit/runtime/ToyRun.h"
+#include <cmath>
+#include <fstream>
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+using namespace p3d::test;
+using testing::HasSubstr;
+using testing::Not;
+
+namespace {
+
+std::vector<nlohmann::json> readLog(const std::string &path) {
+  std::vector<nlohmann::json> lines;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);)
+    lines.push_back(nlohmann::json::parse(line));
+  return lines;
+}
+
+void expectNoRankLeft(const ToyRun &toy) {
+  EXPECT_NE(runCommand("pgrep -f " + toy.path("bin/[r]ank_")).exitCode, 0)
+      << "a rank process was left behind";
+}
+
+TEST(Launcher, MatchesOneDevice) {
+  ToyRun toy;
+  CommandResult start = toy.run("--steps=1 --seed=3 --lr=0 --export=" +
+                                toy.path("start.safetensors"));
+  ASSERT_EQ(start.exitCode, 0) << start.output;
+  CommandResult result = toy.run(
+      "--steps=3 --lr=0.01 --clip=2 --params=" + toy.path("start.safetensors") +
+      " --log=" + toy.path("log.jsonl") +
+      " --dump-grads=" + toy.path("grads.safetensors") +
+      " --export=" + toy.path("end.safetensors"));
+  ASSERT_EQ(result.exitCode, 0) << result.output;
+
+  Tensors params = readTensors(toy.path("start.safetensors"));
+  Tensors dumped = readTensors(toy.path("grads.safetensors"));
+  std::vector<nlohmann::json> log = readLog(toy.path("log.jsonl"));
+  ASSERT_EQ(log.size(), 3u);
+  std::map<std::string, std::vector<double>> m, v, gradients;
+  for (int step = 1; step <= 3; ++step) {
+    double loss = toyLoss(params, toyBatch(), gradients);
+    EXPECT_NEAR(log[step - 1]["loss"].get<double>(), loss, 1e-5 * loss);
+    double squares = 0;
+    for (const auto &[name, gradient] : gradients)
+      for (size_t i = 0; i < gradient.size(); ++i) {
+        squares += gradient[i] * gradient[i];
+        if (step == 1)
+          EXPECT_NEAR(dumped.at(name)[i], gradient[i], 1e-4) << name;
+      }
+    double norm = std::sqrt(squares);
+    EXPECT_NEAR(log[step - 1]["grad_norm"].get<double>(), norm, 1e-5 * norm);
+    double scale = std::min(1.0, 2 / norm);
+    for (auto &[name, values] : params) {
+      const std::vector<double> &g = gradients.at("grads" + name.substr(6));
+      std::vector<double> &first = m[name], &second = v[name];
+      first.resize(g.size()), second.resize(g.size());
+      double decay = name == "params.bias" ? 0 : 0.1;
+      for (size_t i = 0; i < g.size(); ++i) {
+        first[i] = 0.9 * first[i] + 0.1 * scale * g[i];
+        second[i] = 0.95 * second[i] + 0.05 * scale * scale * g[i] * g[i];
+        double step1 = first[i] / (1 - std::pow(0.9, step));
+        double step2 = std::sqrt(second[i] / (1 - std::pow(0.95, step)));
+        values[i] -= float(0.01 * (step1 / (step2 + 1e-8) + decay * values[i]));
+      }
+    }
+  }
+  Tensors end = readTensors(toy.path("end.safetensors"));
+  for (const auto &[name, values] : params)
+    for (size_t i = 0; i < values.size(); ++i)
+      EXPECT_NEAR(end.at(name)[i], values[i], 1e-5) << name << " " << i;
+}
+
+TEST(Launcher, GivesTheSameBitsTwice) {
+  ToyRun toy;
+  for (const char *name : {"a", "b"})
+    ASSERT_EQ(
+        toy.run(std::string("--steps=20 --export=") + toy.path(name)).exitCode,
+        0);
+  EXPECT_EQ(readTensors(toy.path("a")), readTensors(toy.path("b")));
+}
+
+TEST(Launcher, ReportsADeadRank) {
+  ToyRun toy;
+  CommandResult result = toy.run("--steps=5", "TOY_CRASH=3");
+  EXPECT_EQ(result.exitCode, 3);
+  EXPECT_LT(result.seconds, 2);
+  EXPECT_THAT(result.output, HasSubstr("rank 3 was killed by signal 6"));
+  EXPECT_THAT(result.output, HasSubstr("step 2 in task forward"));
+  expectNoRankLeft(toy);
+}
+
+TEST(Launcher, ReportsAHangingRank) {
+  ToyRun toy;
+  CommandResult result = toy.run("--steps=5 --timeout=0.5", "TOY_HANG=2");
+  EXPECT_EQ(result.exitCode, 3);
+  EXPECT_LT(result.seconds, 2);
+  EXPECT_THAT(result.output, HasSubstr("rank 2 holds up the others"));
+  EXPECT_THAT(result.output, HasSubstr("step 2 in task forward"));
+  expectNoRankLeft(toy);
+}
+
+TEST(Launcher, LeavesNoFileWhenARankDies) {
+  ToyRun toy;
+  size_t before = toy.files().size();
+  EXPECT_EQ(
+      toy.run("--steps=5 --export=" + toy.path("x.safetensors"), "TOY_CRASH=0")
+          .exitCode,
+      3);
+  EXPECT_EQ(toy.files().size(), before);
+}
+
+TEST(Launcher, ReportsAStoppedRank) {
+  ToyRun toy;
+  // A process of the run is found by its executable, which only ranks have.
+  CommandResult result = runCommand(
+      "(timeout 60 " + std::string(P3D_BIN) + "/p3d-run " + toy.path("") +
+      " --data=" + toy.path("batch.safetensors") +
+      " --steps=100000000 --timeout=1 > /dev/null; echo code $?) & sleep 0.4;"
+      "kill -STOP $(pgrep -f " +
+      toy.path("bin/[r]ank_1") + "); wait");
+  EXPECT_THAT(result.output, HasSubstr("rank 1 holds up the others"));
+  EXPECT_THAT(result.output, HasSubstr("stopped by a signal"));
+  EXPECT_THAT(result.output, HasSubstr("code 3"));
+  EXPECT_LT(result.seconds, 4);
+  expectNoRankLeft(toy);
+}
+
+TEST(Launcher, RefusesBadCommandLines) {
+  ToyRun toy;
+  struct Case {
+    const char *flags, *message;
+  };
+  for (const Case &c : {
+           Case{"--steps=3 --learning-rate=1", "unknown flag"},
+           Case{"--steps=3 --lrr=1", "did you mean --lr?"},
+           Case{"--stepz=3", "did you mean --steps?"},
+           Case{"--steps", "--steps needs a value"},
+           Case{"--steps=0", "expected a whole number"},
+           Case{"--steps=3x", "expected a whole number"},
+           Case{"--steps=3 --lr=-1", "expected a number"},
+           Case{"--steps=3 --betas=0.9", "expected two numbers"},
+           Case{"--steps=3 --lr-schedule=step", "constant|cosine"},
+           Case{"--steps=3 --momentum=0.9", "--optimizer=adamw"},
+           Case{"--steps=3 --min-lr=0.0001", "has no effect"},
+           Case{"--steps=3 --steps=4", "given twice"},
+           Case{"--steps=3 --params=/nonexistent", "cannot be opened"},
+           Case{"--steps=3 --export=/nonexistent/x", "cannot be written"},
+           Case{"--steps=3 --log=/nonexistent/x", "cannot be written"},
+           Case{"", "--steps=N is missing"},
+       }) {
+    CommandResult result = toy.run(c.flags);
+    EXPECT_EQ(result.exitCode, 1) << c.flags;
+    EXPECT_THAT(result.output, HasSubstr(c.message)) << c.flags;
+  }
+}
+
+TEST(Launcher, HelpNamesEveryFlag) {
+  CommandResult help = runCommand(std::string(P3D_BIN) + "/p3d-run --help");
+  EXPECT_EQ(help.exitCode, 0);
+  for (const char *flag :
+       {"--steps=N", "--params=", "--data=", "--lr=", "--lr-schedule=",
+        "--warmup=", "--min-lr=", "--betas=", "--eps=", "--weight-decay=",
+        "--momentum=", "--clip=", "--seed=", "--log=", "--export=",
+        "--dump-grads=", "--timeout="})
+    EXPECT_THAT(help.output, HasSubstr(flag));
+}
+
+TEST(Launcher, ARankAloneRefuses) {
+  ToyRun toy;
+  CommandResult result =
+      runCommand("RANK=0 WORLD_SIZE=8 " + toy.path("bin/rank_0"));
+  EXPECT_EQ(result.exitCode, 1);
+  EXPECT_THAT(result.output, HasSubstr("p3d-run DIR"));
+}
+
+} // namespace

@@ -1,0 +1,131 @@
+// The toy's files, command and reference.
+#include "test/unit/runtime/ToyRun.h"
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace fs = std::filesystem;
+
+namespace p3d::test {
+
+CommandResult runCommand(const std::string &command) {
+  auto start = std::chrono::steady_clock::now();
+  FILE *pipe = popen(("{ " + command + "; } 2>&1").c_str(), "r");
+  CommandResult result{};
+  char block[4096];
+  size_t got;
+  while ((got = fread(block, 1, sizeof(block), pipe)) > 0)
+    result.output.append(block, got);
+  result.exitCode = WEXITSTATUS(pclose(pipe));
+  result.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+          .count();
+  return result;
+}
+
+ToyRun::ToyRun() {
+  std::string name = (fs::temp_directory_path() / "p3d-toy-XXXXXX").string();
+  directory = mkdtemp(name.data());
+  fs::create_directory(path("bin"));
+  std::string ranks;
+  for (int rank = 0; rank < 8; ++rank) {
+    std::string program = fmt::format("stage{}", rank / 4);
+    fs::create_symlink(fmt::format("{}/bin/{}", P3D_TOY, program),
+                       path(fmt::format("bin/rank_{}", rank)));
+    ranks += fmt::format("{}{{\"rank\":{},\"program\":\"{}\"}}",
+                         rank ? "," : "", rank, program);
+  }
+  std::ofstream(path("manifest.json"))
+      << "{\"version\":1,\"ranks\":[" << ranks << "]}";
+  writeTensors(path("batch.safetensors"),
+               {{"batch.t", P3D_F32, {8, 4}}, {"batch.x", P3D_F32, {8, 4}}},
+               toyBatch());
+}
+
+ToyRun::~ToyRun() { fs::remove_all(directory); }
+
+CommandResult ToyRun::run(const std::string &flags,
+                          const std::string &environment) const {
+  return runCommand(fmt::format("{} timeout 60 {}/p3d-run {} --data={} {}", environment,
+                                P3D_BIN, directory, path("batch.safetensors"),
+                                flags));
+}
+
+std::vector<std::string> ToyRun::files() const {
+  std::vector<std::string> names;
+  for (const fs::directory_entry &entry : fs::directory_iterator(directory))
+    names.push_back(entry.path().filename().string());
+  return names;
+}
+
+Tensors readTensors(const std::string &path) {
+  SafetensorsFile file(path);
+  Tensors tensors;
+  for (const auto &[name, view] : file.tensors()) {
+    std::vector<float> &values = tensors[name];
+    values.resize(size_t(view.bytes) / 4);
+    std::memcpy(values.data(), view.data, size_t(view.bytes));
+  }
+  return tensors;
+}
+
+void writeTensors(const std::string &path, const std::vector<TensorSpec> &specs,
+                  const Tensors &values) {
+  int64_t bytes = 0;
+  std::ofstream file(path, std::ios::binary);
+  file << safetensorsHeader(specs, bytes);
+  for (const TensorSpec &spec : specs) {
+    const std::vector<float> &data = values.at(spec.name);
+    file.write(reinterpret_cast<const char *>(data.data()),
+               std::streamsize(data.size() * 4));
+  }
+}
+
+Tensors toyBatch() {
+  Tensors batch;
+  for (const char *name : {"batch.x", "batch.t"})
+    for (int i = 0; i < 32; ++i) // skewed: no two rows or columns alike
+      batch[name].push_back(float((i * 37 + 11 * name[6]) % 29) / 14 - 1 +
+                            float(i) / 64);
+  return batch;
+}
+
+double toyLoss(const Tensors &params, const Tensors &batch,
+               std::map<std::string, std::vector<double>> &gradients) {
+  const std::vector<float> &a = params.at("params.a"),
+                           &b = params.at("params.b"),
+                           &bias = params.at("params.bias");
+  const std::vector<float> &x = batch.at("batch.x"), &t = batch.at("batch.t");
+  std::vector<double> &da = gradients["grads.a"], &db = gradients["grads.b"],
+                      &dbias = gradients["grads.bias"];
+  da.assign(24, 0), db.assign(24, 0), dbias.assign(4, 0);
+  double loss = 0;
+  for (int row = 0; row < 8; ++row) {
+    double h[6] = {}, dh[6] = {};
+    for (int f = 0; f < 6; ++f)
+      for (int i = 0; i < 4; ++i)
+        h[f] += double(x[row * 4 + i]) * a[i * 6 + f];
+    for (int o = 0; o < 4; ++o) {
+      double e = double(bias[o]) - t[row * 4 + o];
+      for (int f = 0; f < 6; ++f)
+        e += h[f] * b[f * 4 + o];
+      loss += e * e / 2;
+      dbias[o] += e;
+      for (int f = 0; f < 6; ++f) {
+        db[f * 4 + o] += h[f] * e;
+        dh[f] += e * b[f * 4 + o];
+      }
+    }
+    for (int f = 0; f < 6; ++f)
+      for (int i = 0; i < 4; ++i)
+        da[i * 6 + f] += x[row * 4 + i] * dh[f];
+  }
+  return loss;
+}
+
+} // namespace p3d::test

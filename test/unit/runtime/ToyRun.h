@@ -1,0 +1,51 @@
+// Runs the toy program (ToyStage.c) under p3d-run and computes what it should
+// give.
+#pragma once
+#include "runtime/Data/Safetensors.h"
+#include <map>
+#include <string>
+#include <vector>
+
+namespace p3d::test {
+
+struct CommandResult {
+  int exitCode;
+  std::string output; ///< stdout and stderr
+  double seconds;
+};
+
+/// Runs a shell command.
+CommandResult runCommand(const std::string &command);
+
+/// A directory of its own under the system's temporary one, removed at the end.
+class ToyRun {
+public:
+  ToyRun();
+  ~ToyRun();
+  std::string path(const std::string &name) const {
+    return directory + "/" + name;
+  }
+  /// p3d-run on the toy with its batch; `environment` stands before the
+  /// command.
+  CommandResult run(const std::string &flags,
+                    const std::string &environment = "") const;
+  /// Names of files left in the directory.
+  std::vector<std::string> files() const;
+
+private:
+  std::string directory;
+};
+
+using Tensors = std::map<std::string, std::vector<float>>;
+Tensors readTensors(const std::string &path);
+void writeTensors(const std::string &path, const std::vector<TensorSpec> &specs,
+                  const Tensors &values);
+
+/// x and t of the toy's batch.
+Tensors toyBatch();
+
+/// The toy's loss and gradients for these parameters, in double.
+double toyLoss(const Tensors &params, const Tensors &batch,
+               std::map<std::string, std::vector<double>> &gradients);
+
+} // namespace p3d::test
