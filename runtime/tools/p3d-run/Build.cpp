@@ -96,7 +96,9 @@ static void checkTogether(const Build &build) {
   }
 }
 
-Build Build::open(const std::string &directory) {
+Build Build::open(std::string directory) {
+  while (directory.size() > 1 && directory.back() == '/')
+    directory.pop_back();
   Build build;
   build.directory = directory;
   int count = rankCount(directory);

@@ -20,7 +20,7 @@ struct Build {
 
   /// Reads DIR/manifest.json, asks each executable for its program, and checks
   /// that they belong together.
-  static Build open(const std::string &directory);
+  static Build open(std::string directory);
 };
 
 } // namespace p3d
