@@ -32,7 +32,7 @@ public:
 private:
   void block(int64_t batch, int64_t head, int64_t query, int64_t queries, Matrix keys, Matrix values) {
     Matrix rows = q.rows(batch, head, query, queries);
-    std::fill(sums.begin(), sums.end(), 0.f);
+    std::fill_n(sums.begin(), queries * shape.d, 0.f);
     std::fill(states.begin(), states.end(), RowState());
     auto addKeys = [&](int64_t key, int64_t count) {
       AttentionTile tile = {batch, head, query, queries, key, count};

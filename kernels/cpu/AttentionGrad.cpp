@@ -79,7 +79,7 @@ private:
     Matrix result = o.rows(batch, head, query, queries);
     for (int64_t r = 0; r < queries; ++r)
       dots[r] = dotProduct(upstream.data + r * upstream.stride, result.data + r * result.stride, shape.d);
-    std::fill(dq.begin(), dq.end(), 0.f);
+    std::fill_n(dq.begin(), queries * shape.d, 0.f);
     const float *lse = x.lse + (batch * shape.h + head) * shape.s + query;
     bool hiddenCount = std::any_of(lse, lse + queries, [&](float level) { return shape.hiddenKeysCount(level); });
     int64_t end = hiddenCount ? shape.t : shape.visibleKeys(query + queries - 1);

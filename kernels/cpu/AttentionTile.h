@@ -8,8 +8,9 @@
 
 namespace p3d {
 
-/// Tiles of scores are at most this high and wide: 64 KB, so that a tile stays in the second-level cache.
-constexpr int64_t attentionQueries = 128, attentionKeys = 128;
+/// Tiles of scores are at most this high and wide: 16 KB, for the first-level cache; low tiles waste
+/// little where keys are causally hidden.
+constexpr int64_t attentionQueries = 32, attentionKeys = 128;
 
 /// The sizes and the masking of one call; see p3d_attention.
 struct AttentionShape {

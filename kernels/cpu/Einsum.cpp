@@ -22,9 +22,8 @@ struct Operand {
   const void *data;
   int64_t rowStride, colStride;
 
-  Operand at(int64_t row, int64_t col) const {
-    return {dtype, offset(dtype, data, row * rowStride + col * colStride), rowStride, colStride};
-  }
+  /// From `elements` further on.
+  Operand after(int64_t elements) const { return {dtype, offset(dtype, data, elements), rowStride, colStride}; }
 };
 
 /// Whether the BLAS takes f32 rows of `cols` elements that begin `rowStride` apart.
@@ -84,11 +83,15 @@ Matrix pack(const Operand &x, int64_t rows, int64_t cols, Tile &tile) {
   float *to = tile.data(rows * cols);
   bool transposed = rows > 1 && (cols == 1 || x.rowStride < x.colStride);
   int64_t lines = transposed ? cols : rows, length = transposed ? rows : cols;
-  for (int64_t line = 0; line < lines; ++line) {
-    Operand from = transposed ? x.at(0, line) : x.at(line, 0);
-    widenStrided(x.dtype, from.data, transposed ? x.rowStride : x.colStride, to + line * length, length);
+  int64_t lineStride = transposed ? x.colStride : x.rowStride, stride = transposed ? x.rowStride : x.colStride;
+  Matrix packed = {to, std::max<int64_t>(length, 1), transposed};
+  if (stride == 1 && lineStride == length) { // dense already: small matrices would pay for a call per line
+    widen(x.dtype, x.data, to, lines * length);
+    return packed;
   }
-  return {to, std::max<int64_t>(length, 1), transposed};
+  for (int64_t line = 0; line < lines; ++line)
+    widenStrided(x.dtype, offset(x.dtype, x.data, line * lineStride), stride, to + line * length, length);
+  return packed;
 }
 
 /// The tile of one result: where it is summed, and how it gets into C.
@@ -123,9 +126,7 @@ private:
       clear(sum, rows, cols, stride, beta);
     else
       e.summed.forEach([&](LoopNest::Offsets more) {
-        Operand left = a.at(row, 0), right = b.at(0, col);
-        left.data = offset(left.dtype, left.data, at.a + more.a);
-        right.data = offset(right.dtype, right.data, at.b + more.b);
+        Operand left = a.after(at.a + more.a + row * e.aM), right = b.after(at.b + more.b + col * e.bN);
         addProduct(left, right, rows, cols, beta, sum, stride);
         beta = 1.f;
       });
@@ -143,7 +144,7 @@ private:
     static thread_local Tile leftTile, rightTile;
     for (int64_t k = 0; k < e.k; k += depthPerTile) {
       int64_t depth = std::min(depthPerTile, e.k - k);
-      Operand leftBlock = left.at(0, k), rightBlock = right.at(k, 0);
+      Operand leftBlock = left.after(k * e.aK), rightBlock = right.after(k * e.bK);
       Matrix x = aDirect ? directMatrix(leftBlock, rows, depth) : pack(leftBlock, rows, depth, leftTile);
       Matrix y = bDirect ? directMatrix(rightBlock, depth, cols) : pack(rightBlock, depth, cols, rightTile);
       gemm(rows, cols, depth, 1.f, x, y, k == 0 ? beta : 1.f, sum, stride);
@@ -151,30 +152,28 @@ private:
   }
 
   /// Rounds the summed tile into C, adding what C holds first where it accumulates.
-  void store(const float *sum, int64_t place, int64_t rows, int64_t cols) {
-    static thread_local Tile line;
-    bool transposed = e.cN != 1 && e.cM == 1; // walk along the unit stride
-    int64_t lines = transposed ? cols : rows, length = transposed ? rows : cols;
-    int64_t lineStride = transposed ? e.cN : e.cM, stride = transposed ? e.cM : e.cN;
-    float *values = line.data(2 * length), *held = values + length;
-    for (int64_t l = 0; l < lines; ++l) {
-      void *to = offset(cDtype, c, place + l * lineStride);
-      copyStrided(sum + l * (transposed ? 1 : cols), transposed ? cols : 1, values, length);
-      if (accumulate) {
-        widenStrided(cDtype, to, stride, held, length);
-        for (int64_t i = 0; i < length; ++i)
-          values[i] += held[i];
-      }
-      storeLine(values, to, stride, length);
-    }
+  void store(float *sum, int64_t place, int64_t rows, int64_t cols) const {
+    if (e.cN == 1 && e.cM == cols) // dense: one line
+      return storeLine(sum, place, 1, rows * cols);
+    if (cols == 1)
+      return storeLine(sum, place, e.cM, rows);
+    for (int64_t r = 0; r < rows; ++r)
+      storeLine(sum + r * cols, place + r * e.cM, e.cN, cols);
   }
 
-  void storeLine(float *values, void *to, int64_t stride, int64_t length) {
-    if (stride == 1 || length == 1)
-      return narrow(cDtype, values, to, length);
-    int64_t bytes = elementSize(cDtype);
+  void storeLine(float *sum, int64_t place, int64_t stride, int64_t length) const {
+    void *to = offset(cDtype, c, place);
+    if (accumulate) {
+      static thread_local Tile tile;
+      float *held = tile.data(length);
+      widenStrided(cDtype, to, stride, held, length);
+      for (int64_t i = 0; i < length; ++i)
+        sum[i] += held[i];
+    }
+    if (stride == 1)
+      return narrow(cDtype, sum, to, length);
     for (int64_t i = 0; i < length; ++i)
-      narrow(cDtype, values + i, static_cast<char *>(to) + i * stride * bytes, 1);
+      narrow(cDtype, sum + i, offset(cDtype, c, place + i * stride), 1);
   }
 
   const EinsumLoops &e;

@@ -16,14 +16,16 @@ bool LoopNest::isEmpty() const {
 }
 
 /// Makes a loop part of the dimension `extent` with strides `first` and `second`: it becomes the dimension where that
-/// has extent 1, and extends it where one step of the loop is `extent` steps of the dimension.
+/// has extent 1, and extends it where one step of the loop is `extent` steps of the dimension, or the other way round.
 static bool extend(int64_t &extent, int64_t &first, int64_t &second, int64_t loopExtent, int64_t loopFirst,
                    int64_t loopSecond) {
-  if (extent == 1) {
+  bool isOuter = loopFirst == extent * first && loopSecond == extent * second;
+  bool isInner = first == loopExtent * loopFirst && second == loopExtent * loopSecond;
+  if (!isOuter && !isInner && extent != 1)
+    return false;
+  if (!isOuter) {
     first = loopFirst;
     second = loopSecond;
-  } else if (loopFirst != extent * first || loopSecond != extent * second) {
-    return false;
   }
   extent *= loopExtent;
   return true;

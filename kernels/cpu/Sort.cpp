@@ -1,95 +1,109 @@
-// Stable sort and top-k of rows. Both order the indices of a row; NaN counts as the largest value, and zeros of either
-// sign are equal.
+// Stable sort and top-k of rows. Elements become unsigned keys that compare as the elements do, NaN as the largest
+// value and zeros of either sign as equal; a key and its index together make every order total, so that a fast sort is
+// a stable one.
 #include "kernels/Kernels.h"
 #include "kernels/cpu/Element.h"
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <cstring>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 using namespace p3d;
 
-template <typename T> static bool isLess(T a, T b) {
-  if constexpr (std::is_floating_point_v<T>)
-    if (std::isnan(a) || std::isnan(b))
-      return !std::isnan(a) && std::isnan(b);
-  return a < b;
+static uint32_t keyOf(float value) {
+  if (std::isnan(value))
+    return 0xffffffffu;
+  uint32_t bits;
+  value += 0.f; // -0 becomes 0
+  std::memcpy(&bits, &value, sizeof bits);
+  return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
 }
+static uint32_t keyOf(uint32_t value) { return value; }
+static uint32_t keyOf(int32_t value) { return static_cast<uint32_t>(value) ^ 0x80000000u; }
+static uint64_t keyOf(int64_t value) { return static_cast<uint64_t>(value) ^ (uint64_t(1) << 63); }
 
 namespace {
-/// One row as keys that compare (f32 for 16-bit floats), and the order of its indices.
-template <typename T> class RowOrder {
+
+template <typename T> class RowSorter {
 public:
-  explicit RowOrder(int64_t cols) : keys(cols), order(cols) {}
+  RowSorter(int32_t dtype, const void *x, void *values, int32_t *indices, int64_t cols)
+      : dtype(dtype), x(x), values(values), indices(indices), row(cols), sorted(cols), keys(cols) {}
 
-  void load(int32_t dtype, const void *x, int64_t first) {
-    int64_t cols = static_cast<int64_t>(keys.size());
-    if constexpr (std::is_same_v<T, float>)
-      widen(dtype, offset(dtype, x, first), keys.data(), cols);
+  /// Row number r of x, its first k elements in order as row r of the results.
+  void run(int64_t r, int64_t k, bool descending) {
+    load(r);
+    for (size_t c = 0; c < row.size(); ++c) {
+      Key key = keyOf(row[c]);
+      keys[c] = {descending ? ~key : key, static_cast<int32_t>(c)};
+    }
+    if (k < static_cast<int64_t>(keys.size()))
+      std::partial_sort(keys.begin(), keys.begin() + k, keys.end());
     else
-      std::copy_n(static_cast<const T *>(x) + first, cols, keys.data());
-    std::iota(order.begin(), order.end(), 0);
-  }
-
-  // Equal keys keep the order of their indices: it makes every order total, so an unstable sort gives the stable one.
-  void sort(int64_t count, bool descending) {
-    auto before = [&](int32_t a, int32_t b) {
-      if (isLess(keys[a], keys[b]) || isLess(keys[b], keys[a]))
-        return descending ? isLess(keys[b], keys[a]) : isLess(keys[a], keys[b]);
-      return a < b;
-    };
-    std::partial_sort(order.begin(), order.begin() + count, order.end(), before);
-  }
-
-  void store(int32_t dtype, void *values, int32_t *indices, int64_t first, int64_t count) const {
-    std::vector<T> sorted(count);
-    for (int64_t i = 0; i < count; ++i)
-      sorted[i] = keys[order[i]];
-    if constexpr (std::is_same_v<T, float>)
-      narrow(dtype, sorted.data(), offset(dtype, values, first), count);
-    else
-      std::copy(sorted.begin(), sorted.end(), static_cast<T *>(values) + first);
-    if (indices)
-      std::copy_n(order.begin(), count, indices + first);
+      std::sort(keys.begin(), keys.end());
+    store(r, k);
   }
 
 private:
-  std::vector<T> keys;
-  std::vector<int32_t> order;
+  using Key = decltype(keyOf(T()));
+
+  void load(int64_t r) {
+    int64_t cols = static_cast<int64_t>(row.size());
+    if constexpr (std::is_same_v<T, float>)
+      widen(dtype, offset(dtype, x, r * cols), row.data(), cols);
+    else
+      std::copy_n(static_cast<const T *>(x) + r * cols, cols, row.data());
+  }
+
+  void store(int64_t r, int64_t k) {
+    for (int64_t c = 0; c < k; ++c)
+      sorted[c] = row[keys[c].second];
+    if constexpr (std::is_same_v<T, float>)
+      narrow(dtype, sorted.data(), offset(dtype, values, r * k), k);
+    else
+      std::copy_n(sorted.data(), k, static_cast<T *>(values) + r * k);
+    for (int64_t c = 0; indices && c < k; ++c)
+      indices[r * k + c] = keys[c].second;
+  }
+
+  int32_t dtype;
+  const void *x;
+  void *values;
+  int32_t *indices;
+  std::vector<T> row, sorted;
+  std::vector<std::pair<Key, int32_t>> keys;
 };
+
 } // namespace
 
 template <typename T>
-static void orderRows(int32_t dtype, const void *x, void *values, int32_t *indices, int64_t rows, int64_t cols,
-                      int64_t k, bool descending) {
-  RowOrder<T> row(cols);
-  for (int64_t r = 0; r < rows; ++r) {
-    row.load(dtype, x, r * cols);
-    row.sort(k, descending);
-    row.store(dtype, values, indices, r * k, k);
-  }
+static void sortRows(int32_t dtype, const void *x, void *values, int32_t *indices, int64_t rows, int64_t cols,
+                     int64_t k, bool descending) {
+  RowSorter<T> sorter(dtype, x, values, indices, cols);
+  for (int64_t r = 0; r < rows; ++r)
+    sorter.run(r, k, descending);
 }
 
-static void orderRowsOf(const char *kernel, int32_t dtype, const void *x, void *values, int32_t *indices, int64_t rows,
-                        int64_t cols, int64_t k, bool descending) {
+static void sortRowsOf(const char *kernel, int32_t dtype, const void *x, void *values, int32_t *indices, int64_t rows,
+                       int64_t cols, int64_t k, bool descending) {
   if (dtype == P3D_F32 || dtype == P3D_BF16 || dtype == P3D_F16)
-    orderRows<float>(dtype, x, values, indices, rows, cols, k, descending);
+    sortRows<float>(dtype, x, values, indices, rows, cols, k, descending);
   else if (dtype == P3D_I32)
-    orderRows<int32_t>(dtype, x, values, indices, rows, cols, k, descending);
+    sortRows<int32_t>(dtype, x, values, indices, rows, cols, k, descending);
   else if (dtype == P3D_I64)
-    orderRows<int64_t>(dtype, x, values, indices, rows, cols, k, descending);
+    sortRows<int64_t>(dtype, x, values, indices, rows, cols, k, descending);
   else if (dtype == P3D_UI32)
-    orderRows<uint32_t>(dtype, x, values, indices, rows, cols, k, descending);
+    sortRows<uint32_t>(dtype, x, values, indices, rows, cols, k, descending);
   else
     refuseElementType(kernel, dtype);
 }
 
 void p3d_top_k(int32_t dtype, const void *x, void *values, int32_t *indices, int64_t rows, int64_t cols, int64_t k) {
-  orderRowsOf("p3d_top_k", dtype, x, values, indices, rows, cols, std::min(k, cols), /*descending=*/true);
+  sortRowsOf("p3d_top_k", dtype, x, values, indices, rows, cols, std::min(k, cols), /*descending=*/true);
 }
 
 void p3d_sort(int32_t dtype, const void *x, void *values, int32_t *indices, int64_t rows, int64_t cols,
               int32_t descending) {
-  orderRowsOf("p3d_sort", dtype, x, values, indices, rows, cols, cols, descending != 0);
+  sortRowsOf("p3d_sort", dtype, x, values, indices, rows, cols, cols, descending != 0);
 }

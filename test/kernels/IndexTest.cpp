@@ -113,6 +113,24 @@ TEST(Sort, TakesIntegers) {
   EXPECT_EQ(indices, (std::vector<int32_t>{5, 1, 3, 6, 0, 2, 4}));
 }
 
+TEST(Sort, TakesLongAndUnsignedIntegers) {
+  std::vector<int64_t> x = {1, INT64_MIN, INT64_MAX, -1, 0}, values(5);
+  p3d_sort(P3D_I64, x.data(), values.data(), nullptr, 1, 5, 1);
+  EXPECT_EQ(values, (std::vector<int64_t>{INT64_MAX, 1, 0, -1, INT64_MIN}));
+  std::vector<uint32_t> y = {1, 0xffffffffu, 0x80000000u, 0}, sorted(4);
+  p3d_sort(P3D_UI32, y.data(), sorted.data(), nullptr, 1, 4, 0);
+  EXPECT_EQ(sorted, (std::vector<uint32_t>{0, 1, 0x80000000u, 0xffffffffu}));
+}
+
+// Zeros of both signs are equal and keep their places and signs.
+TEST(Sort, TakesZerosAsEqual) {
+  Tensor x(P3D_F32, {0., -0., 1., -0., 0.}), values(P3D_F32, 5);
+  std::vector<int32_t> indices(5);
+  p3d_sort(P3D_F32, x.data(), values.data(), indices.data(), 1, 5, 0);
+  EXPECT_EQ(indices, (std::vector<int32_t>{0, 1, 3, 4, 2}));
+  EXPECT_TRUE(std::signbit(values.values()[1]));
+}
+
 TEST(TopK, MatchesReference) {
   for (int32_t dtype : floatTypes)
     for (int64_t k : {1, 2, 8}) {
