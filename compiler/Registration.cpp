@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/Autodiff/Passes.h"
 #include "passes/Import/Passes.h"
+#include "passes/Partition/Passes.h"
 #include "passes/Shard/Passes.h"
 
 void p3d::registerDialects(mlir::DialectRegistry &registry) {
@@ -21,5 +22,6 @@ void p3d::registerDialects(mlir::DialectRegistry &registry) {
 void p3d::registerPasses() {
   registerAutodiffPasses();
   registerImportPasses();
+  partition::registerPartitionPasses();
   shard::registerShardPasses();
 }
