@@ -76,4 +76,15 @@ def SimplifyGraph : Pass<"p3d-simplify-graph", "::p3d::graph::ProgramOp"> {
   }];
 }
 
+def ChooseInitialization : Pass<"p3d-choose-initialization", "::mlir::ModuleOp"> {
+  let summary = "Say how each parameter starts when no file gives it";
+  let description = [{
+    By its use: the scale of a norm is 1, other vectors are 0, an embedding N(0, 0.02), a weight of a contraction N(0, 1/sqrt(fan-in)).
+
+    graph.program @loss(%w: tensor<16x4xf32> {graph.role = "param"}) ... graph.einsum "bd,df->bf" %x, %w
+    // becomes
+    graph.program @loss(%w: tensor<16x4xf32> {graph.init = {kind = "normal", std = 0.25}, graph.role = "param"})
+  }];
+}
+
 #endif

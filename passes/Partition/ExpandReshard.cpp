@@ -58,7 +58,7 @@ private:
     return old.clone(shape);
   }
   auto axisAttr(dist::Axis axis) const { return dist::AxisAttr::get(builder.getContext(), axis); }
-  auto kindAttr() const { return dist::ReduceKindAttr::get(builder.getContext(), op.getFrom().getReduce()); }
+  auto kindAttr() { return dist::ReduceKindAttr::get(builder.getContext(), op.getFrom().getReduce()); }
   auto dimAttr(int dim) const { return builder.getI64IntegerAttr(dim); }
 
   void allReduce(dist::Axis axis) {

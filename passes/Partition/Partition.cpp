@@ -111,7 +111,7 @@ private:
   LogicalResult rewriteOp(Operation *op) {
     if (auto reshard = dyn_cast<dist::ReshardOp>(op)) {
       OpBuilder builder(op);
-      auto moved = expandReshard(builder, reshard, reshard.getOperand(), values[reshard.getOperand()].shape, mesh);
+      auto moved = partition::expandReshard(builder, reshard, reshard.getOperand(), values[reshard.getOperand()].shape, mesh);
       if (failed(moved))
         return failure();
       values[*moved] = values[reshard.getResult()];

@@ -10,7 +10,7 @@ def Partition : Pass<"p3d-partition", "mlir::ModuleOp"> {
     Needs the invariant of the shard level. Guarantees local types everywhere, `dist.shard` on operations that depend on positions of a cut dimension, padding masked before it is
     reduced, and no reshard. Arguments and results of the program keep `dist.sharding`, and their type before in `dist.global_type`.
 
-        %r = dist.reshard %o from [{}] unreduced{tp} to [{}] : tensor<8x16xf32>
+        %r = dist.reshard %o from [{},{} ] unreduced{tp} to [{},{} ] : tensor<8x16xf32>
     ->  %r = dist.all_reduce sum %o over tp : tensor<8x16xf32>
   }];
   let dependentDialects = ["::p3d::dist::DistDialect", "::p3d::graph::GraphDialect"];

@@ -42,7 +42,7 @@ def PropagateShardings : Pass<"p3d-propagate-shardings", "mlir::ModuleOp"> {
     Option<"tp", "tp", "int64_t", "1", "size of the tensor-parallel axis">,
     Option<"pp", "pp", "int64_t", "1", "number of stages">,
     Option<"dp", "dp", "int64_t", "1", "number of replicas">,
-    Option<"microbatches", "microbatches", "int64_t", "1", "microbatches per replica and step">];
+    Option<"microbatches", "microbatches", "int64_t", "1", "microbatches per replica and step; 0: 1 without a pipeline, else the largest divisor of the replica's batch not above 2 x pp">];
 }
 
 def VerifyShardings : Pass<"p3d-verify-shardings", "mlir::ModuleOp"> {

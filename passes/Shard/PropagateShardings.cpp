@@ -140,8 +140,10 @@ struct PropagateShardingsPass : shard::impl::PropagateShardingsBase<PropagateSha
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    auto mesh = dist::MeshAttr::get(&getContext(), tp, pp, dp, microbatches);
     DimClasses classes(module);
+    if (microbatches == 0)
+      microbatches = defaultMicrobatches(classes);
+    auto mesh = dist::MeshAttr::get(&getContext(), tp, pp, dp, microbatches);
     if (failed(checkBatch(module, classes)))
       return signalPassFailure();
     SmallVector<std::optional<bool>> fixed(classes.size());
@@ -150,6 +152,15 @@ struct PropagateShardingsPass : shard::impl::PropagateShardingsBase<PropagateSha
     if (failed(analysis.run()))
       return signalPassFailure();
     ShardingWriter(module, analysis, mesh).write();
+  }
+
+  /// One without a pipeline; with one the largest divisor of the replica's batch that is not above twice the stages.
+  int64_t defaultMicrobatches(const DimClasses &classes) {
+    int64_t batch = classes.batchClass() == DimClasses::kNone ? 1 : classes.unitsOf(classes.batchClass()) / dp;
+    int64_t count = pp == 1 ? 1 : std::min<int64_t>(2 * pp, batch);
+    while (count > 1 && batch % count)
+      --count;
+    return std::max<int64_t>(count, 1);
   }
 
   /// The batch must fall into equal parts: every microbatch of every replica has the same shape.
