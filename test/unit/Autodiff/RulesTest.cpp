@@ -94,7 +94,7 @@ LogicalResult differentiate(ModuleOp module, StringRef recompute) {
 }
 
 void checkCase(const GradientCase &made, bool isInline, StringRef recompute) {
-  SCOPED_TRACE(made.name + (isInline ? ", inline" : ", called, recompute ") + recompute.str());
+  SCOPED_TRACE(made.name + (isInline ? ", in the program" : ", in a block, recompute " + recompute.str()));
   auto module = parseModule(made.block);
   ASSERT_TRUE(module);
   std::vector<Tensor> inputs = seededInputs(*module->getOps<BlockOp>().begin());
