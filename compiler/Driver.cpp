@@ -1,0 +1,118 @@
+#include "compiler/Driver.h"
+#include "compiler/Options.h"
+#include "compiler/Pipeline.h"
+#include "compiler/Registration.h"
+#include "compiler/WritePrograms.h"
+#include "dialects/StableHLO/StableHLOText.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Support/FileUtilities.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/ToolOutputFile.h"
+#include <chrono>
+#include <sys/resource.h>
+
+using namespace mlir;
+using namespace p3d;
+
+namespace {
+constexpr int kUserError = 1;
+
+int complain(const Twine &text) {
+  llvm::errs() << "p3dc: error: " << text << "\n";
+  return kUserError;
+}
+
+class Clock {
+public:
+  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); }
+
+private:
+  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+};
+
+LogicalResult writeModule(ModuleOp module, StringRef path) {
+  std::string error;
+  auto file = openOutputFile(path.empty() ? "-" : path, &error);
+  if (!file) {
+    complain(error);
+    return failure();
+  }
+  module.print(file->os());
+  file->os() << "\n";
+  file->os().flush();
+  if (file->os().has_error()) {
+    complain(path + ": " + file->os().error().message());
+    file->os().clear_error();
+    return failure();
+  }
+  file->keep();
+  return success();
+}
+
+/// Runs the levels after `options.from` up to `last`; with --dump writes each, with --timing says how long each took.
+LogicalResult runLevels(ModuleOp module, const Options &options, StringRef last) {
+  bool started = options.from.empty();
+  for (const Level &level : levels()) {
+    if (started) {
+      Clock clock;
+      PassManager passes(module.getContext());
+      if (options.timing)
+        passes.enableTiming();
+      level.build(passes, options);
+      if (failed(passes.run(module)))
+        return failure();
+      if (options.timing)
+        llvm::errs() << llvm::format("%-10s %8.3f s\n", level.name, clock.seconds());
+      if (!options.dump.empty() && failed(writeModule(module, options.dump + "/" + level.name + ".mlir")))
+        return failure();
+    }
+    started |= options.from == level.name;
+    if (last == level.name)
+      return success();
+  }
+  return success();
+}
+
+void printPeakMemory() {
+  rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  llvm::errs() << llvm::format("peak memory %.1f MiB\n", usage.ru_maxrss / 1024.0);
+}
+
+int compile(const Options &options) {
+  std::string error;
+  std::unique_ptr<llvm::MemoryBuffer> text = stablehlo::openText(options.input, &error);
+  if (!text)
+    return complain(error);
+  DialectRegistry registry;
+  registerDialects(registry);
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  context.allowUnregisteredDialects();
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(std::move(text), llvm::SMLoc());
+  SourceMgrDiagnosticHandler diagnostics(sources, &context);
+  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
+  if (!module)
+    return kUserError;
+  if (!options.dump.empty())
+    if (std::error_code code = llvm::sys::fs::create_directories(options.dump))
+      return complain(options.dump + ": " + code.message());
+  if (failed(runLevels(*module, options, options.emit)))
+    return kUserError;
+  int code = 0;
+  if (!options.emit.empty())
+    code = failed(writeModule(*module, options.output)) ? kUserError : 0;
+  else
+    code = writePrograms(*module, options);
+  if (options.timing)
+    printPeakMemory();
+  return code;
+}
+} // namespace
+
+int p3d::runDriver(int argc, char **argv) {
+  std::optional<Options> options = Options::parse(argc, argv);
+  return options ? compile(*options) : kUserError;
+}

@@ -1,0 +1,30 @@
+// What the user asked of p3dc: parsed and validated once, before any IR is read.
+#pragma once
+
+#include "compiler/Mesh.h"
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace p3d {
+
+struct Options {
+  std::string input;              ///< path of the model; "-" is standard input
+  std::string output;             ///< -o: directory of a compile, file of --emit; empty if not given
+  Mesh mesh;
+  std::string rankOrder;          ///< "tp-dp-pp" or "tp-pp-dp"
+  std::optional<int64_t> microbatches; ///< nullopt: chosen
+  std::string schedule;
+  std::string stages;             ///< "auto" or layer counts "20,20,20,20"
+  std::string optimizer;
+  std::string params, inputs, freeze; ///< regular expressions on argument names
+  std::string cpu;                ///< CPU to generate code for
+  std::string emit, from;         ///< names of levels; empty if not given
+  std::string dump;               ///< directory for the IR of every level
+  bool timing = false;
+
+  /// Parses the command line. Prints what is wrong and returns nullopt for a bad one; exits for --help and --version.
+  static std::optional<Options> parse(int argc, char **argv);
+};
+
+} // namespace p3d

@@ -1,0 +1,76 @@
+#include "compiler/Pipeline.h"
+#include "compiler/Options.h"
+#include "passes/Autodiff/Passes.h"
+#include "passes/Import/Passes.h"
+#include "passes/Lower/Passes.h"
+#include "passes/Memory/Passes.h"
+#include "passes/Partition/Passes.h"
+#include "passes/Replicate/Passes.h"
+#include "passes/Schedule/Passes.h"
+#include "passes/Shard/Passes.h"
+#include "passes/Stage/Passes.h"
+
+using namespace mlir;
+using namespace p3d;
+
+namespace {
+
+void buildImport(OpPassManager &passes, const Options &options) {
+  // Refuses what is no loss function before any work is done on it.
+  passes.addPass(createCheckInput());
+  passes.addPass(createInlineCalls());
+  passes.addNestedPass<func::FuncOp>(createUnrollLoops());
+  passes.addPass(createConvertToGraph({options.params, options.inputs, options.freeze}));
+  passes.addNestedPass<graph::ProgramOp>(createSimplifyGraph());
+  passes.addPass(createOutlineLayers());
+  // Last: a use may be a named op, found above, in a block, made above.
+  passes.addPass(createChooseInitialization());
+}
+
+void buildAutodiff(OpPassManager &passes, const Options &options) {
+  passes.addPass(createDifferentiatePass({options.optimizer, "none"}));
+}
+
+void buildShard(OpPassManager &passes, const Options &options) {
+  // Before the search: the pieces are what makes the vocabulary a dimension that may be cut.
+  passes.addPass(shard::createExpandCrossEntropy());
+  passes.addPass(shard::createSplitPrologue());
+  passes.addPass(shard::createPropagateShardings(
+      {options.mesh.tp, options.mesh.pp, options.mesh.dp, options.microbatches.value_or(0)}));
+  passes.addPass(shard::createVerifyShardings());
+}
+
+void buildPartition(OpPassManager &passes, const Options &) {
+  passes.addPass(partition::createPartition());
+  passes.addPass(partition::createVerifyPartition());
+}
+
+void buildStage(OpPassManager &passes, const Options &options) {
+  passes.addPass(createCutStagesPass({options.stages}));
+  passes.addPass(createVerifyStagesPass());
+}
+
+void buildReplicate(OpPassManager &passes, const Options &) {
+  passes.addPass(createInsertGradientSyncPass());
+  passes.addPass(createVerifyGradientSyncPass());
+}
+
+void buildSchedule(OpPassManager &passes, const Options &options) {
+  passes.addPass(createScheduleStagesPass({options.schedule}));
+  passes.addPass(createVerifySchedulePass());
+}
+
+} // namespace
+
+ArrayRef<Level> p3d::levels() {
+  static const Level table[] = {
+      {"import", "one loss function: global shapes, named operations, repeated layers as calls of one block", buildImport},
+      {"autodiff", "the training step: a forward and a backward block per layer, gradients, updates", buildAutodiff},
+      {"shard", "where every value lives on the mesh, and every change of that with its reason", buildShard},
+      {"partition", "local shapes and collectives", buildPartition},
+      {"stage", "the tasks and transfers of each pipeline stage", buildStage},
+      {"replicate", "one synchronisation of gradients a step", buildReplicate},
+      {"schedule", "the order of each stage's tasks", buildSchedule},
+  };
+  return table;
+}
