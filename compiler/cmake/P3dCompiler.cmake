@@ -13,8 +13,7 @@ target_include_directories(p3dc_mlir INTERFACE ${CMAKE_SOURCE_DIR} ${CMAKE_BINAR
 target_compile_options(p3dc_mlir INTERFACE -O2 -fno-rtti -fno-exceptions -Wall -Wno-unused-function -Wno-comment)
 target_link_libraries(p3dc_mlir INTERFACE MLIR LLVM)
 
-# One precompiled header for every source that includes MLIR: a file then takes 1.4 s instead of 6. -O2: at -O1 GCC 12 and the headers of MLIR 19 make
-# objects that call the wrong function when an enumeration attribute is printed.
+# One precompiled header for every source that includes MLIR: a file then takes 1.4 s instead of 6.
 file(WRITE ${CMAKE_BINARY_DIR}/pch/empty.cpp "")
 add_library(p3dc_pch OBJECT ${CMAKE_BINARY_DIR}/pch/empty.cpp)
 target_link_libraries(p3dc_pch PUBLIC p3dc_mlir)

@@ -29,7 +29,7 @@ public:
   void setReference(double bytes) { reference = bytes; }
 
 private:
-  static constexpr double kBytesWeight = 0.05;
+  static constexpr double kBytesWeight = 0.5;
   ModuleOp module;
   const DimClasses &classes;
   dist::MeshAttr mesh;

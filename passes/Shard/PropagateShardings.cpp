@@ -171,13 +171,13 @@ struct PropagateShardingsPass : shard::impl::PropagateShardingsBase<PropagateSha
       return success();
     graph::ProgramOp program = *programs.begin();
     if (classes.batchClass() == DimClasses::kNone)
-      return program.emitError() << "no input has a batch dimension that dp=" << dp << " and " << microbatches
+      return program.emitError() << "no input has a batch dimension that dp=" << int64_t(dp) << " and " << int64_t(microbatches)
                                  << " microbatches could cut; use dp=1 and --microbatches=1";
     int64_t batch = classes.unitsOf(classes.batchClass());
     if (batch % parts == 0)
       return success();
     InFlightDiagnostic error = program.emitError();
-    error << "batch of " << batch << " does not fall into dp=" << dp << " replicas of " << microbatches
+    error << "batch of " << batch << " does not fall into dp=" << int64_t(dp) << " replicas of " << int64_t(microbatches)
           << " equal microbatches; sizes that work: dp x microbatches = ";
     SmallVector<int64_t> divisors;
     for (int64_t n = 1; n <= batch; ++n)

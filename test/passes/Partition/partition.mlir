@@ -4,7 +4,7 @@
 // CHECK: graph.block @layer(%{{.*}}: tensor<2x16xf32> {{.*}}tensor<16x32xf32>{{.*}}tensor<32x16xf32>
 // CHECK: graph.einsum "bf,fd->bd"
 // CHECK-NEXT: dist.all_reduce sum {{.*}} over tp
-// CHECK-NEXT: graph.add
+// CHECK-NEXT: = graph.add
 // CHECK-NOT: dist.all
 // CHECK: graph.block @prologue
 // CHECK: dist.all_reduce sum {{.*}} over dp
