@@ -1,5 +1,6 @@
 #include "dialects/Graph/FactorRules.h"
 #include "dialects/Graph/EinsumSpec.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -377,7 +378,10 @@ Linearity p3d::graph::getLinearity(Operation *op) {
         return all;
       })
       .Case([](SelectOp) { return Linearity{Linearity::Joint, {1, 2}}; })
-      .Case([](PadOp) { return Linearity{Linearity::Joint, {0, 1}}; })
+      .Case([](PadOp op) {
+        bool padsZeros = matchPattern(op.getValue(), m_AnyZeroFloat());
+        return padsZeros ? Linearity{Linearity::Joint, {0}} : Linearity{Linearity::Joint, {0, 1}};
+      })
       .Case<GatherOp, ScatterAddOp, EmbeddingOp, EmbeddingGradOp>([](auto) { return Linearity{Linearity::Joint, {0}}; })
       .Case<MulOp, EinsumOp>([](auto) { return Linearity{Linearity::Each, {0, 1}}; })
       .Case([](DivOp) { return Linearity{Linearity::Each, {0}}; })

@@ -26,6 +26,9 @@ bool alwaysFirst(const graph::FactorRule &rule, int factor) {
   return llvm::all_of(rule.operands, isFirst) && llvm::all_of(rule.results, isFirst);
 }
 
+/// How much dearer it is to move a parameter than an activation of the same size.
+constexpr double kMovedParameterFactor = 100;
+
 Placement complete(Placement placement) {
   placement.tpPartial = placement.batchPartial = false;
   return placement;
@@ -218,7 +221,8 @@ int ShardingAnalysis::chooseTpFactor(Operation *op) const {
     for (auto [value, dims] : llvm::zip(op->getOperands(), rule.operands)) {
       Placement from = placementOf(value), to = complete(from);
       to.tpDim = factor < 0 ? -1 : dimOf(dims, factor);
-      cost += moveCost(value, from, to);
+      // Weights stay where they are stored, whatever the sizes of a small model say.
+      cost += moveCost(value, from, to) * (parameterArguments.contains(value) ? kMovedParameterFactor : 1);
       work += tensorType(value).getNumElements();
     }
     for (auto [value, dims] : llvm::zip(op->getResults(), rule.results)) {
@@ -317,6 +321,8 @@ LogicalResult ShardingAnalysis::runCall(graph::CallOp call) {
   if (doneBlocks.insert(block).second) {
     for (auto [operand, argument] : llvm::zip(call.getInputs(), body.getArguments())) {
       placements[argument] = complete(placementOf(operand));
+      if (isa<BlockArgument>(operand) && placements[argument].batchDim < 0)
+        parameterArguments.insert(argument);
       if (isPrologue && options.mesh.getDp() == 1)
         placements[argument].batchDim = -1;
     }

@@ -85,6 +85,8 @@ private:
   mlir::SymbolTable symbols;
   llvm::DenseMap<mlir::Value, Placement> placements;
   llvm::DenseSet<mlir::Operation *> doneBlocks;
+  /// Arguments of blocks that are arguments of the program: its parameters.
+  llvm::DenseSet<mlir::Value> parameterArguments;
   /// For the results of a backward block that are gradients of parameters: the placement of the parameter.
   llvm::DenseMap<mlir::OpOperand *, Placement> gradientTargets;
   llvm::SmallVector<Move> allMoves;
