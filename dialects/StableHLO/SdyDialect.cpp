@@ -58,6 +58,17 @@ ParseResult ConstantOp::parse(OpAsmParser &parser, OperationState &result) {
 void ConstantOp::print(OpAsmPrinter &printer) { stablehlo::printConstant(printer, *this, getValue()); }
 OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
 
+LogicalResult ManualComputationOp::verify() {
+  size_t operands = getTensors().size(), results = getNumResults();
+  size_t in = getInShardings().getShardings().size(), out = getOutShardings().getShardings().size();
+  if (in != operands || getBody().getNumArguments() != operands)
+    return emitOpError("expects a sharding and a region argument for each of ")
+           << operands << " operands, found " << in << " and " << getBody().getNumArguments();
+  if (out != results)
+    return emitOpError("expects a sharding for each of ") << results << " results, found " << out;
+  return success();
+}
+
 } // namespace p3d::sdy
 
 using namespace p3d::sdy;

@@ -56,6 +56,7 @@ def Sdy_ManualComputationOp : Sdy_RegionOp<"manual_computation"> {
   let summary = "a region written for one device along the manual axes";
   let arguments = (ins Variadic<AnyType>:$tensors, Sdy_TensorShardingPerValue:$in_shardings,
                        Sdy_TensorShardingPerValue:$out_shardings, Sdy_ManualAxes:$manual_axes);
+  let hasVerifier = 1;
   let assemblyFormat = [{
     `(` $tensors `)` `in_shardings` `` `=` `` custom<ShardingList>($in_shardings)
     `out_shardings` `` `=` `` custom<ShardingList>($out_shardings) `manual_axes` `` `=` `` $manual_axes

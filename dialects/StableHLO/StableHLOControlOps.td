@@ -37,6 +37,7 @@ def StableHLO_OptimizationBarrierOp : StableHLO_PureOp<"optimization_barrier"> {
   let summary = "identity that must not be looked through; remat puts one in front of the recomputation";
   let arguments = (ins Variadic<AnyType>:$operand);
   let results = (outs Variadic<AnyType>:$result);
+  let hasVerifier = 1;
   let assemblyFormat = [{
     attr-dict ($operand^ `:` custom<PairwiseOpType>(type($operand), type($result))) : (`(` `)`)?
   }];

@@ -62,16 +62,21 @@ LogicalResult ScatterOp::verify() {
   return verifyReducer(*this, getInputs().size(), getUpdates().size());
 }
 
+/// Refuses `found`, which `what` names, unless they are the types of the operands of `op`.
+static LogicalResult verifyOperandTypes(Operation *op, TypeRange found, StringRef what) {
+  TypeRange expected = op->getOperandTypes();
+  if (found == expected)
+    return success();
+  return op->emitOpError("expects ") << what << " of the types of its operands (" << expected << "), found (" << found
+                                     << ")";
+}
+
+LogicalResult OptimizationBarrierOp::verify() { return verifyOperandTypes(*this, getResultTypes(), "results"); }
+
 LogicalResult WhileOp::verify() {
-  auto verifyTypes = [&](TypeRange found, StringRef what) -> LogicalResult {
-    if (found == TypeRange(getOperand().getTypes()))
-      return success();
-    return emitOpError("expects ") << what << " of the types of its operands (" << getOperand().getTypes()
-                                   << "), found (" << found << ")";
-  };
-  return failure(failed(verifyTypes(getCond().getArgumentTypes(), "condition arguments")) ||
-                 failed(verifyTypes(getBody().getArgumentTypes(), "body arguments")) ||
-                 failed(verifyTypes(getResultTypes(), "results")));
+  return failure(failed(verifyOperandTypes(*this, getCond().getArgumentTypes(), "condition arguments")) ||
+                 failed(verifyOperandTypes(*this, getBody().getArgumentTypes(), "body arguments")) ||
+                 failed(verifyOperandTypes(*this, getResultTypes(), "results")));
 }
 
 } // namespace p3d::stablehlo
