@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+"""Trains every tiny model on every mesh and compares with its golden numbers: python3 table.py --build=BUILD
+
+A row is a model, a mesh and a number of microbatches: compile with p3dc, run 10 steps of all ranks with p3d-run, compare with
+check-golden. Where a row cannot work, the expected outcome is a located error that says what would. Every row is printed;
+exit code 1 if any comes out unexpectedly. What a failed row made is kept, with the commands that made it.
+"""
+import argparse
+import concurrent.futures
+import json
+import re
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+INPUTS = Path(__file__).resolve().parent.parent / "Inputs"
+MESHES = ["1x1x1", "2x1x1", "4x1x1", "1x2x1", "1x4x1", "1x1x2", "2x2x2", "2x3x2", "4x4x2"]
+TRAINING = ["--steps=10", "--lr=0.001", "--betas=0.9,0.95", "--eps=1e-8", "--weight-decay=0.1", "--clip=1", "--timeout=120"]
+SECONDS = 600  # for one command
+LOCATED = re.compile(r"^\S+:\d+:\d+: error: (.*)", re.MULTILINE)
+
+
+@dataclass
+class Row:
+    model: str
+    mesh: str
+    microbatches: int
+    schedule: str = "1f1b"
+
+    def name(self):
+        return f"{self.model}-{self.mesh}-m{self.microbatches}-{self.schedule}"
+
+    def axes(self):
+        return [int(size) for size in self.mesh.split("x")]
+
+
+def batch_size(model):
+    """Of the first input: 8x16xint32 has 8."""
+    inputs = json.loads((INPUTS / f"{model}.json").read_text())["batch"]
+    return int(next(iter(inputs.values())).split("x")[0])
+
+
+def rows_of(model):
+    """Every mesh with one microbatch and with the most that divide the replica's batch."""
+    for mesh in MESHES:
+        replica = batch_size(model) // int(mesh.split("x")[2])
+        yield Row(model, mesh, 1)
+        yield Row(model, mesh, replica)
+        # A product of two means over the batch: only a schedule that runs all forwards first has them in time.
+        if model == "mixtral_tiny":
+            yield Row(model, mesh, replica, "gpipe")
+
+
+def part_of(model, models):
+    """Three of the model's rows, so that six models in a row cover every mesh with either number of microbatches."""
+    rows = [row for row in rows_of(model) if row.schedule == "1f1b"]
+    # Steps of 7 through the 18 rows mix small meshes with large ones.
+    first = 3 * models.index(model)
+    return [rows[7 * (first + i) % len(rows)] for i in range(3)]
+
+
+def expected_error(row):
+    """What the message of a row that cannot work has to hold; None for one that must work."""
+    layers = json.loads((INPUTS / f"{row.model}.json").read_text())["hyper"].get("layers")
+    _, stages, replicas = row.axes()
+    if batch_size(row.model) % replicas:
+        return ["batch"]
+    if layers and stages > layers:
+        return ["layer"]
+    if row.model == "mixtral_tiny" and row.microbatches > 1 and row.schedule != "gpipe":
+        return ["product", "gpipe", "microbatches"]
+    return None
+
+
+def run(command, log):
+    """Exit code and output; the command and its output are added to `log`."""
+    with log.open("a") as file:
+        file.write(f"$ {' '.join(map(str, command))}\n")
+    try:
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=SECONDS)
+        code, text = done.returncode, done.stdout
+    except subprocess.TimeoutExpired:
+        code, text = 124, f"took more than {SECONDS} s\n"
+    with log.open("a") as file:
+        file.write(text)
+    return code, text
+
+
+def judge_error(row, code, text):
+    """Whether a refusal says what it should."""
+    wanted = expected_error(row)
+    message = LOCATED.search(text)
+    if code != 1 or not message:
+        return False, f"p3dc exits {code} without a located error: {last_line(text)}"
+    if wanted is None:
+        return False, f"refused: {message[1]}"
+    missing = [word for word in wanted if word not in text]
+    if missing:
+        return False, f"the error does not mention {', '.join(missing)}: {message[1]}"
+    return True, f"refused as it must be: {message[1]}"
+
+
+def last_line(text):
+    lines = text.strip().splitlines()
+    return lines[-1] if lines else "no output"
+
+
+def train(row, build, place):
+    """Compiles, runs and compares one row: (as expected, what happened)."""
+    log, bin, weights = place / "log.txt", build / "bin", INPUTS / f"{row.model}.safetensors"
+    compile = [bin / "p3dc", INPUTS / f"{row.model}.mlir", f"--mesh={row.mesh}", f"--microbatches={row.microbatches}",
+               f"--schedule={row.schedule}", "-o", place / "out"]
+    start = time.monotonic()
+    code, text = run(compile, log)
+    if code != 0:
+        return judge_error(row, code, text)
+    if expected_error(row):
+        return False, "compiles, but must be refused"
+    compiled = time.monotonic()
+    code, text = run([bin / "p3d-run", place / "out", *TRAINING, f"--params={weights}", f"--data={weights}",
+                      f"--log={place}/steps.jsonl", f"--dump-grads={place}/grads.safetensors",
+                      f"--export={place}/final.safetensors"], log)
+    if code != 0:
+        return False, f"p3d-run exits {code}: {last_line(text)}"
+    ran = time.monotonic()
+    check = [bin / "check-golden", f"--golden={INPUTS}/{row.model}.golden.safetensors", f"--params={weights}",
+             f"--log={place}/steps.jsonl", f"--grads={place}/grads.safetensors"]
+    is_bf16 = json.loads((INPUTS / f"{row.model}.json").read_text())["hyper"].get("bf16")
+    check += ["--limits=bf16"] if is_bf16 else [f"--export={place}/final.safetensors"]
+    code, text = run(check, log)
+    return code == 0, f"{compiled - start:.1f} s + {ran - compiled:.1f} s  {last_line(text)}"
+
+
+def try_row(row, build):
+    place = build / "numerics" / row.name()
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir(parents=True)
+    fine, text = train(row, build, place)
+    if fine:
+        shutil.rmtree(place)
+    else:
+        text += f"\n    see {place}/log.txt"
+    print(f"{'ok  ' if fine else 'FAIL'} {row.model:32} {row.mesh} {row.schedule:5} m {row.microbatches:<2} {text}", flush=True)
+    return fine
+
+
+def choose(text, known, what):
+    chosen = text.split(",") if text else known
+    for name in chosen:
+        if name not in known:
+            sys.exit(f"table.py: unknown {what} {name}; known are {', '.join(known)}")
+    return chosen
+
+
+def main():
+    models = sorted(path.name.removesuffix(".golden.safetensors") for path in INPUTS.glob("*.golden.safetensors"))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=Path, default=Path("build"), help="build directory (build)")
+    parser.add_argument("--models", help="only these, separated by commas")
+    parser.add_argument("--meshes", help="only these, separated by commas")
+    parser.add_argument("--part", action="store_true", help="three rows a model, which together cover every mesh")
+    parser.add_argument("-j", "--jobs", type=int, default=1, help="rows at a time (1)")
+    arguments = parser.parse_args()
+    for tool in ["p3dc", "p3d-run", "check-golden"]:
+        if not (arguments.build / "bin" / tool).exists():
+            sys.exit(f"table.py: {arguments.build}/bin/{tool} is not built")
+    meshes = choose(arguments.meshes, MESHES, "mesh")
+    rows = [row for model in choose(arguments.models, models, "model")
+            for row in (part_of(model, models) if arguments.part else rows_of(model)) if row.mesh in meshes]
+    if not rows:
+        sys.exit("table.py: no row is chosen")
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        results = list(pool.map(lambda row: try_row(row, arguments.build), rows))
+    print(f"{len(rows)} rows, {results.count(True)} as expected, {results.count(False)} not")
+    sys.exit(0 if all(results) else 1)
+
+
+if __name__ == "__main__":
+    main()
