@@ -69,4 +69,8 @@ void BlockOp::build(OpBuilder &builder, OperationState &state, StringRef name, F
   buildFunction<BlockOp>(builder, state, name, type);
 }
 
+BlockOp CallOp::lookupBlock() {
+  return SymbolTable::lookupNearestSymbolFrom<BlockOp>((*this)->getParentOfType<ModuleOp>(), getCalleeAttr());
+}
+
 OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }

@@ -67,6 +67,10 @@ def Graph_CallOp : Graph_Op<"call", [Pure, DeclareOpInterfaceMethods<SymbolUserO
   let arguments = (ins FlatSymbolRefAttr:$callee, Variadic<Graph_Tensor>:$inputs, OptionalAttr<I64Attr>:$layer);
   let results = (outs Variadic<Graph_Tensor>:$outputs);
   let assemblyFormat = "$callee `(` $inputs `)` attr-dict `:` functional-type($inputs, $outputs)";
+  let extraClassDeclaration = [{
+    /// The block that is called: a symbol of the module, from inside a stage too.
+    BlockOp lookupBlock();
+  }];
 }
 
 def Graph_YieldOp : Graph_Op<"yield", [Pure, Terminator, ReturnLike]> {

@@ -37,7 +37,7 @@ SmallVector<int64_t> dropLast(ArrayRef<int64_t> shape) {
 } // namespace
 
 LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  auto block = symbols.lookupNearestSymbolFrom<BlockOp>(*this, getCalleeAttr());
+  auto block = symbols.lookupNearestSymbolFrom<BlockOp>((*this)->getParentOfType<ModuleOp>(), getCalleeAttr());
   if (!block)
     return emitOpError() << "calls '" << getCallee() << "', which is no graph.block of this module";
   if (TypeRange(getOperandTypes()) != TypeRange(block.getArgumentTypes()))

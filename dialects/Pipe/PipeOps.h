@@ -9,5 +9,15 @@
 #include "dialects/Pipe/PipeEnums.h.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialects/Pipe/PipeAttrs.h.inc"
+
+namespace p3d::pipe {
+class BufferOp;
+class TaskOp;
+
+// On a gradient buffer: its parameter buffer. On the copies of a parameter that several stages use, and their gradients: all those stages.
+inline constexpr llvm::StringLiteral kOfAttr = "pipe.of";
+inline constexpr llvm::StringLiteral kTiedStagesAttr = "pipe.tied_stages";
+} // namespace p3d::pipe
+
 #define GET_OP_CLASSES
 #include "dialects/Pipe/PipeOps.h.inc"

@@ -15,6 +15,9 @@ def Pipe_StageOp : Pipe_Op<"stage", [Symbol, SymbolTable, IsolatedFromAbove, NoR
   let description = [{
     `layers = [first, last]` are the layers that it holds (first > last: none). `slots` is the number of microbatches whose activations are alive at once. `order` (after schedule) is the
     stage's actions in order, as text: "P", "F0", "B0", "W0", "S" (synchronize), "U" (update).
+    C1: it holds buffers and tasks, at most one task of a kind. C2: an op of a task names a buffer of the stage. C3: a value read or written has the buffer's
+    type; an accumulated one its shape. C4: only complete and activation buffers are written, only gradient and result buffers accumulated and synchronized. C5: a
+    gradient buffer names its parameter (`pipe.of`), of the same shape.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$index, DenseI64ArrayAttr:$layers, OptionalAttr<I64Attr>:$slots,
                        OptionalAttr<ArrayAttr>:$order);
@@ -22,6 +25,13 @@ def Pipe_StageOp : Pipe_Op<"stage", [Symbol, SymbolTable, IsolatedFromAbove, NoR
   let assemblyFormat = "$sym_name `index` $index `layers` $layers attr-dict-with-keyword $body";
   let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "int64_t":$index, "::llvm::ArrayRef<int64_t>":$layers)>];
   let skipDefaultBuilders = 1;
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The task of `kind`, or null.
+    TaskOp getTask(TaskKind kind);
+    /// The buffer of this name, or null.
+    BufferOp getBuffer(::llvm::StringRef name);
+  }];
 }
 
 def Pipe_BufferOp : Pipe_Op<"buffer", [Symbol]> {

@@ -1,0 +1,147 @@
+// Constraints of a stage: its buffers, its tasks, and what the tasks do to the buffers.
+#include "dialects/Pipe/PipeOps.h"
+#include "llvm/ADT/SmallSet.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace p3d::pipe;
+
+TaskOp StageOp::getTask(TaskKind kind) {
+  for (TaskOp task : getBody().getOps<TaskOp>())
+    if (task.getKind() == kind)
+      return task;
+  return {};
+}
+
+BufferOp StageOp::getBuffer(StringRef name) {
+  return dyn_cast_or_null<BufferOp>(mlir::SymbolTable::lookupSymbolIn(*this, name));
+}
+
+namespace {
+/// Finds the buffers of one stage and checks what its tasks do to them.
+class StageVerifier {
+public:
+  explicit StageVerifier(StageOp stage) : stage(stage) {
+    for (BufferOp buffer : stage.getBody().getOps<BufferOp>())
+      buffers[buffer.getSymName()] = buffer;
+  }
+
+  LogicalResult verify();
+
+private:
+  /// C2, C4: the buffer `name` that `op` uses, which has to be of one of `kinds` (any, if empty); null after an error.
+  BufferOp find(Operation *op, StringRef name, ArrayRef<BufferKind> kinds = {});
+  LogicalResult verifyType(Operation *op, Type found, StringRef name, ArrayRef<BufferKind> kinds = {});
+  LogicalResult verifyShape(Operation *op, ShapedType found, BufferOp buffer);
+  LogicalResult verifyTasks();
+  LogicalResult verifyGradient(BufferOp buffer);
+  LogicalResult verifyUse(Operation *op);
+  LogicalResult verifySynchronize(SynchronizeOp op);
+
+  StageOp stage;
+  llvm::StringMap<BufferOp> buffers;
+};
+
+BufferOp StageVerifier::find(Operation *op, StringRef name, ArrayRef<BufferKind> kinds) {
+  BufferOp buffer = buffers.lookup(name);
+  if (!buffer) {
+    op->emitOpError() << "uses '" << name << "', which is no buffer of stage " << stage.getIndex();
+    return {};
+  }
+  if (kinds.empty() || llvm::is_contained(kinds, buffer.getKind()))
+    return buffer;
+  auto error = op->emitOpError() << "uses '" << name << "', a buffer of kind " << stringifyBufferKind(buffer.getKind())
+                                 << ", expected ";
+  llvm::interleave(
+      kinds, [&](BufferKind kind) { error << stringifyBufferKind(kind); }, [&] { error << " or "; });
+  return {};
+}
+
+LogicalResult StageVerifier::verifyType(Operation *op, Type found, StringRef name, ArrayRef<BufferKind> kinds) {
+  BufferOp buffer = find(op, name, kinds);
+  if (!buffer)
+    return failure();
+  if (found != buffer.getType())
+    return op->emitOpError() << "has a value of type " << found << ", but buffer '" << name << "' is of type "
+                             << buffer.getType();
+  return success();
+}
+
+LogicalResult StageVerifier::verifyShape(Operation *op, ShapedType found, BufferOp buffer) {
+  if (found.getShape() == buffer.getTensorType().getShape())
+    return success();
+  return op->emitOpError() << "has a value of type " << found << ", but buffer '" << buffer.getSymName()
+                           << "' is of type " << buffer.getType();
+}
+
+LogicalResult StageVerifier::verifyTasks() {
+  llvm::SmallSet<TaskKind, 6> seen;
+  for (Operation &op : stage.getBody().front()) {
+    if (isa<BufferOp>(op))
+      continue;
+    auto task = dyn_cast<TaskOp>(op);
+    if (!task)
+      return op.emitOpError() << "stands in a pipe.stage, which holds buffers and tasks";
+    if (!seen.insert(task.getKind()).second)
+      return op.emitOpError() << "is the second " << stringifyTaskKind(task.getKind()) << " task of stage "
+                              << stage.getIndex();
+  }
+  return success();
+}
+
+LogicalResult StageVerifier::verifyGradient(BufferOp buffer) {
+  if (buffer.getKind() != BufferKind::Gradient)
+    return success();
+  auto of = buffer->getAttrOfType<FlatSymbolRefAttr>(kOfAttr);
+  if (!of)
+    return buffer.emitOpError() << "is a gradient without '" << kOfAttr << "', the name of its parameter buffer";
+  BufferOp parameter = find(buffer, of.getValue(), {BufferKind::Parameter});
+  return parameter ? verifyShape(buffer, parameter.getTensorType(), buffer) : failure();
+}
+
+LogicalResult StageVerifier::verifySynchronize(SynchronizeOp op) {
+  for (Attribute entry : op.getBuffers()) {
+    auto name = dyn_cast<FlatSymbolRefAttr>(entry);
+    if (!name)
+      return op.emitOpError() << "lists " << entry << ", expected the name of a buffer";
+    if (!find(op, name.getValue(), {BufferKind::Gradient, BufferKind::Result}))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult StageVerifier::verifyUse(Operation *op) {
+  return TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](ReadOp read) { return verifyType(op, read.getType(), read.getBuffer()); })
+      .Case([&](WriteOp write) {
+        return verifyType(op, write.getValue().getType(), write.getBuffer(),
+                          {BufferKind::Complete, BufferKind::Activation});
+      })
+      .Case([&](AccumulateOp add) -> LogicalResult {
+        BufferOp buffer = find(op, add.getBuffer(), {BufferKind::Gradient, BufferKind::Result});
+        return buffer ? verifyShape(op, cast<ShapedType>(add.getValue().getType()), buffer) : failure();
+      })
+      .Case([&](SynchronizeOp sync) { return verifySynchronize(sync); })
+      .Case([&](ReduceTiedOp tied) { return success(bool(find(op, tied.getBuffer(), {BufferKind::Gradient}))); })
+      .Case([&](UpdateOp update) -> LogicalResult {
+        return success(find(op, update.getParameter(), {BufferKind::Parameter}) &&
+                       find(op, update.getGradient(), {BufferKind::Gradient}));
+      })
+      .Default([](Operation *) { return success(); });
+}
+
+LogicalResult StageVerifier::verify() {
+  if (stage.getLayers().size() != 2)
+    return stage.emitOpError() << "has " << stage.getLayers().size() << " entries in 'layers', expected [first, last]";
+  if (failed(verifyTasks()))
+    return failure();
+  for (auto &entry : buffers)
+    if (failed(verifyGradient(entry.second)))
+      return failure();
+  auto result = stage.getBody().walk(
+      [&](Operation *op) { return failed(verifyUse(op)) ? WalkResult::interrupt() : WalkResult::advance(); });
+  return failure(result.wasInterrupted());
+}
+} // namespace
+
+LogicalResult StageOp::verifyRegions() { return StageVerifier(*this).verify(); }

@@ -1,0 +1,76 @@
+// How many layers each stage gets. The dynamic program is over (stages used, layers placed).
+#include "passes/Stage/LayerCut.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <limits>
+#include <utility>
+#include <vector>
+
+using namespace llvm;
+using namespace p3d;
+
+namespace {
+/// Of a cut of the first layers: the cost of its dearest range, then the sum of squares of all, which is least for even
+/// ranges.
+using Score = std::pair<double, double>;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+std::string tooFewLayers(int64_t layers, int64_t stages) {
+  return formatv(
+      "{0} layers cannot fill pp = {1} stages, each of which needs at least one layer; use a mesh with pp of at "
+      "most {0}",
+      layers, stages);
+}
+} // namespace
+
+LayerCut p3d::cutLayers(ArrayRef<int64_t> costs, int64_t stages) {
+  const int64_t layers = costs.size();
+  if (layers < stages)
+    return tooFewLayers(layers, stages);
+  std::vector<double> upTo(layers + 1, 0);
+  for (auto [i, cost] : enumerate(costs))
+    upTo[i + 1] = upTo[i] + cost;
+
+  // best[s][n]: the best cut of the first n layers into s ranges, and where its last range begins.
+  std::vector<std::vector<Score>> best(stages + 1, std::vector<Score>(layers + 1, {kInfinity, kInfinity}));
+  std::vector<std::vector<int64_t>> begin(stages + 1, std::vector<int64_t>(layers + 1, 0));
+  best[0][0] = {0, 0};
+  for (int64_t s = 1; s <= stages; ++s)
+    for (int64_t n = s; n <= layers; ++n)
+      for (int64_t from = s - 1; from < n; ++from) {
+        double cost = upTo[n] - upTo[from];
+        Score score{std::max(best[s - 1][from].first, cost), best[s - 1][from].second + cost * cost};
+        if (score < best[s][n]) {
+          best[s][n] = score;
+          begin[s][n] = from;
+        }
+      }
+
+  SmallVector<int64_t> counts(stages);
+  for (int64_t s = stages, n = layers; s > 0; --s) {
+    counts[s - 1] = n - begin[s][n];
+    n = begin[s][n];
+  }
+  return counts;
+}
+
+LayerCut p3d::parseLayerCounts(StringRef text, int64_t layers, int64_t stages) {
+  SmallVector<int64_t> counts;
+  int64_t sum = 0;
+  SmallVector<StringRef> parts;
+  text.split(parts, ',');
+  for (StringRef part : parts) {
+    int64_t count;
+    if (part.trim().getAsInteger(10, count) || count < 1)
+      return formatv("stages '{0}': '{1}' is no count of layers; expected 'auto' or one positive number per stage",
+                     text, part)
+          .str();
+    counts.push_back(count);
+    sum += count;
+  }
+  if (int64_t(counts.size()) != stages)
+    return formatv("stages '{0}' names {1} stages, but the mesh has pp = {2}", text, counts.size(), stages).str();
+  if (sum != layers)
+    return formatv("stages '{0}' places {1} layers, but the model has {2}", text, sum, layers).str();
+  return counts;
+}

@@ -1,0 +1,148 @@
+// Placement: calls by the cut of the layers, other operations beside the calls that they serve.
+#include "passes/Stage/StagePlan.h"
+#include "passes/Stage/LayerCut.h"
+#include "passes/Support/Flops.h"
+#include <algorithm>
+
+using namespace mlir;
+using namespace p3d;
+using namespace p3d::graph;
+
+FailureOr<StagePlan> StagePlan::make(const TrainingStep &step, int64_t stages, StringRef counts) {
+  auto units = collectUnits(step);
+  if (failed(units))
+    return failure();
+  SmallVector<int64_t> costs;
+  for (const Unit &unit : *units)
+    costs.push_back(unit.cost);
+  LayerCut cut = SmallVector<int64_t>{0};
+  if (!units->empty() || stages > 1 || counts != "auto")
+    cut = counts == "auto" ? cutLayers(costs, stages) : parseLayerCounts(counts, costs.size(), stages);
+  if (auto *message = std::get_if<std::string>(&cut))
+    return step.getProgram().emitError() << *message;
+  StagePlan plan;
+  plan.placeCalls(step, *units, std::get<SmallVector<int64_t>>(cut));
+  plan.placeForward(step);
+  plan.placeBackward(step);
+  if (failed(plan.checkFlow(step)))
+    return failure();
+  return plan;
+}
+
+FailureOr<SmallVector<StagePlan::Unit>> StagePlan::collectUnits(const TrainingStep &step) {
+  bool layered = llvm::any_of(step.forwardCalls, [](CallOp call) { return call.getLayer().has_value(); });
+  SmallVector<Unit> units;
+  SmallVector<CallOp> before;
+  DenseMap<Operation *, size_t> unitOf;
+  for (CallOp call : step.forwardCalls) {
+    int64_t layer = call.getLayer().value_or(-1);
+    int64_t last = units.empty() ? -1 : units.back().layer;
+    if (layer >= 0 && layer < last)
+      return call.emitOpError() << "is layer " << layer << " but stands after layer " << last
+                                << "; layers are numbered in the order of the program";
+    bool opens = layered ? layer > last : true;
+    if (opens)
+      units.push_back({layer, 0, {}});
+    if (units.empty()) {
+      before.push_back(call);
+      continue;
+    }
+    units.back().calls.push_back(call);
+    units.back().cost += countFlops(call).total();
+    unitOf[call] = units.size() - 1;
+  }
+  for (CallOp call : before) {
+    units.front().calls.push_back(call);
+    units.front().cost += countFlops(call).total();
+    unitOf[call] = 0;
+  }
+  for (CallOp call : step.getBody().getOps<CallOp>())
+    if (CallOp forward = step.forwardOf(call))
+      units[unitOf.lookup(forward)].cost += countFlops(call).total();
+  return units;
+}
+
+void StagePlan::placeCalls(const TrainingStep &step, ArrayRef<Unit> units, ArrayRef<int64_t> counts) {
+  size_t next = 0;
+  for (auto [stage, count] : llvm::enumerate(counts)) {
+    std::pair<int64_t, int64_t> range{0, -1};
+    for (const Unit &unit : units.slice(next, count)) {
+      if (unit.layer >= 0)
+        range = {range.second < 0 ? unit.layer : range.first, unit.layer};
+      for (CallOp call : unit.calls)
+        stages[call] = stage;
+    }
+    layers.push_back(range);
+    next += count;
+  }
+  for (CallOp call : step.getBody().getOps<CallOp>())
+    if (CallOp forward = step.forwardOf(call))
+      stages[call] = stages.lookup(forward);
+}
+
+void StagePlan::placeForward(const TrainingStep &step) {
+  // Behind its operands; what needs none (an embedding outside the blocks) where it is first used.
+  SmallVector<Operation *> open;
+  for (Operation &op : step.getBody()) {
+    if (step.phaseOf(&op) != Phase::Forward || stages.contains(&op))
+      continue;
+    int64_t stage = -1;
+    for (Value operand : op.getOperands())
+      if (Operation *def = operand.getDefiningOp(); def && stages.contains(def))
+        stage = std::max(stage, stages.lookup(def));
+    if (stage >= 0)
+      stages[&op] = stage;
+    else
+      open.push_back(&op);
+  }
+  for (Operation *op : llvm::reverse(open)) {
+    int64_t stage = numStages() - 1;
+    for (Operation *user : op->getUsers())
+      if (step.phaseOf(user) == Phase::Forward)
+        stage = std::min(stage, stages.lookup(user));
+    stages[op] = stage;
+  }
+}
+
+void StagePlan::placeBackward(const TrainingStep &step) {
+  for (Operation &op : step.getBody()) {
+    if (step.phaseOf(&op) != Phase::Backward || stages.contains(&op) || step.isGradientSum(&op))
+      continue;
+    // Where the last of the gradients that it needs arises, so that a sum is sent on, not its summands; the first
+    // gradient of all, where the loss is.
+    int64_t earliestGradient = numStages(), latestValue = -1;
+    for (Value operand : op.getOperands())
+      if (Operation *def = operand.getDefiningOp(); def && stages.contains(def)) {
+        if (step.phaseOf(def) == Phase::Backward)
+          earliestGradient = std::min(earliestGradient, stages.lookup(def));
+        else
+          latestValue = std::max(latestValue, stages.lookup(def));
+      }
+    if (earliestGradient < numStages())
+      stages[&op] = earliestGradient;
+    else
+      stages[&op] = latestValue >= 0 ? latestValue : numStages() - 1;
+  }
+}
+
+LogicalResult StagePlan::checkFlow(const TrainingStep &step) const {
+  for (Operation &op : step.getBody()) {
+    Phase phase = step.phaseOf(&op);
+    if ((phase != Phase::Forward && phase != Phase::Backward) || step.isGradientSum(&op))
+      continue;
+    for (Value operand : op.getOperands()) {
+      Operation *def = operand.getDefiningOp();
+      if (!def || step.phaseOf(def) != phase)
+        continue;
+      int64_t from = stageOf(def), to = stageOf(&op);
+      if (phase == Phase::Forward ? from <= to : from >= to)
+        continue;
+      auto error = op.emitOpError() << "in stage " << to << " needs a value of stage " << from << " in the same "
+                                    << (phase == Phase::Forward ? "forward" : "backward")
+                                    << " pass; cut elsewhere with the option stages";
+      error.attachNote(def->getLoc()) << "the value comes from here";
+      return error;
+    }
+  }
+  return success();
+}

@@ -1,0 +1,143 @@
+// One case for each constraint between stages.
+// RUN: p3dc-opt %s -split-input-file -verify-diagnostics -p3d-verify-stages
+
+// C1
+// expected-error @+1 {{has 1 stages, but its mesh has pp = 2}}
+module attributes {dist.mesh = #dist.mesh<tp = 1, pp = 2, dp = 1, mb = 1>} {
+  pipe.stage @stage0 index 0 layers [0, 0] {
+  }
+}
+
+// -----
+
+// C2: a stage begins where another ends.
+module attributes {dist.mesh = #dist.mesh<tp = 1, pp = 2, dp = 1, mb = 1>} {
+  graph.block @layer() {
+    graph.yield
+  }
+  pipe.stage @stage0 index 0 layers [0, 0] {
+    pipe.task forward {
+      graph.call @layer() {layer = 0} : () -> ()
+    }
+  }
+  // expected-error @+1 {{begins with layer 2, expected layer 1}}
+  pipe.stage @stage1 index 1 layers [2, 2] {
+    pipe.task forward {
+      graph.call @layer() {layer = 2} : () -> ()
+    }
+  }
+}
+
+// -----
+
+// C2: the layer is nowhere.
+module attributes {dist.mesh = #dist.mesh<tp = 1, pp = 1, dp = 1, mb = 1>} {
+  // expected-error @+1 {{and the stages after it lack layer 0}}
+  pipe.stage @stage0 index 0 layers [0, 0] {
+    pipe.task forward {
+    }
+  }
+}
+
+// -----
+
+// C3: nobody receives.
+module attributes {dist.mesh = #dist.mesh<tp = 1, pp = 2, dp = 1, mb = 1>} {
+  pipe.stage @stage0 index 0 layers [0, -1] {
+    pipe.task forward {
+      %0 = graph.constant dense<1.0> : tensor<f32>
+      // expected-error @+1 {{on channel 0 has no receive}}
+      pipe.send %0 to 1 channel 0 : tensor<f32>
+    }
+  }
+  pipe.stage @stage1 index 1 layers [0, -1] {
+    pipe.task forward {
+    }
+  }
+}
+
+// -----
+
+// C3: types differ.
+module attributes {dist.mesh = #dist.mesh<tp = 1, pp = 2, dp = 1, mb = 1>} {
+  pipe.stage @stage0 index 0 layers [0, -1] {
+    pipe.task forward {
+      %0 = graph.constant dense<1.0> : tensor<f32>
+      pipe.send %0 to 1 channel 0 : tensor<f32>
+    }
+  }
+  pipe.stage @stage1 index 1 layers [0, -1] {
+    pipe.task forward {
+      // expected-error @+1 {{is of type 'tensor<2xf32>', but stage 0 sends 'tensor<f32>'}}
+      %0 = pipe.recv from 0 channel 0 : tensor<2xf32>
+    }
+  }
+}
+
+// -----
+
+// C3: a forward value goes back.
+module attributes {dist.mesh = #dist.mesh<tp = 1, pp = 2, dp = 1, mb = 1>} {
+  pipe.stage @stage0 index 0 layers [0, -1] {
+    pipe.task forward {
+      %0 = pipe.recv from 1 channel 0 : tensor<f32>
+    }
+  }
+  pipe.stage @stage1 index 1 layers [0, -1] {
+    pipe.task forward {
+      %0 = graph.constant dense<1.0> : tensor<f32>
+      // expected-error @+1 {{goes from stage 1 to stage 0 in a forward task, against the pipeline}}
+      pipe.send %0 to 0 channel 0 : tensor<f32>
+    }
+  }
+}
+
+// -----
+
+// C4: the activation is never written.
+module attributes {dist.mesh = #dist.mesh<tp = 1, pp = 1, dp = 1, mb = 1>} {
+  pipe.stage @stage0 index 0 layers [0, -1] {
+    pipe.buffer activation @a : tensor<f32>
+    pipe.task forward {
+    }
+    pipe.task backward {
+      // expected-error @+1 {{reads 'a', which no task writes}}
+      %0 = pipe.read @a : tensor<f32>
+    }
+  }
+}
+
+// -----
+
+// C4: the backward task is too late to keep an activation.
+module attributes {dist.mesh = #dist.mesh<tp = 1, pp = 1, dp = 1, mb = 1>} {
+  pipe.stage @stage0 index 0 layers [0, -1] {
+    pipe.buffer activation @a : tensor<f32>
+    pipe.task forward {
+    }
+    pipe.task backward {
+      %0 = graph.constant dense<1.0> : tensor<f32>
+      // expected-error @+1 {{stands in a backward task; complete buffers are written by the prologue, activations by the forward task}}
+      pipe.write %0 to @a : tensor<f32>
+    }
+  }
+}
+
+// -----
+
+// C5: the copy of a tied parameter does not know of the other.
+module attributes {dist.mesh = #dist.mesh<tp = 1, pp = 2, dp = 1, mb = 1>} {
+  pipe.stage @stage0 index 0 layers [0, -1] {
+    pipe.buffer parameter @p : tensor<f32>
+    // expected-error @+1 {{has a copy in stage 1, which 'pipe.tied_stages' does not name}}
+    pipe.buffer gradient @g : tensor<f32> {pipe.of = @p}
+    pipe.task forward {
+    }
+  }
+  pipe.stage @stage1 index 1 layers [0, -1] {
+    pipe.buffer parameter @p : tensor<f32>
+    pipe.buffer gradient @g : tensor<f32> {pipe.of = @p}
+    pipe.task forward {
+    }
+  }
+}
