@@ -1,0 +1,46 @@
+// Gradients that are partial over an axis are summed over it once, those of tied parameters with their copies between tp and dp; results too.
+// RUN: p3dc-opt %s -p3d-insert-gradient-sync -p3d-verify-gradient-sync | FileCheck %s
+// RUN: p3dc-opt %s -p3d-insert-gradient-sync=bucket-bytes=100 -p3d-verify-gradient-sync | FileCheck %s --check-prefix=SMALL
+
+// CHECK-LABEL: pipe.stage @stage0
+// CHECK: pipe.task {{ ?}}synchronize
+// CHECK-NEXT: pipe.synchronize [@grads.norm] over "tp" why
+// CHECK-NEXT: pipe.reduce_tied @grads.e stages array<i64: 0, 1> group 0
+// CHECK-NEXT: pipe.synchronize [@grads.e, @grads.norm, @grads.w] over "dp" why
+// CHECK-NEXT: }
+// CHECK-LABEL: pipe.stage @stage1
+// CHECK: pipe.task {{ ?}}synchronize
+// CHECK-NEXT: pipe.reduce_tied @grads.e stages array<i64: 0, 1> group 0
+// CHECK-NEXT: pipe.synchronize [@grads.e] over "dp"
+// CHECK-NEXT: pipe.synchronize [@loss] over "dp"
+// CHECK-NEXT: }
+// CHECK-NEXT: pipe.task {{ ?}}update
+
+// SMALL: pipe.synchronize [@grads.e, @grads.norm] over "dp"
+// SMALL-NEXT: pipe.synchronize [@grads.w] over "dp"
+module attributes {dist.mesh = #dist.mesh<tp = 2, pp = 2, dp = 2, mb = 2>} {
+  pipe.stage @stage0 index 0 layers [0, 0] {
+    pipe.buffer parameter @params.e : tensor<4x4xf32> {pipe.tied_stages = array<i64: 0, 1>}
+    pipe.buffer parameter @params.norm : tensor<4xf32>
+    pipe.buffer parameter @params.w : tensor<4x8xf32>
+    pipe.buffer gradient @grads.e : tensor<4x4xf32> {dist.sharding = #dist.sharding<[{tp:2},{}] unreduced{dp,mb}>, pipe.of = @params.e, pipe.tied_stages = array<i64: 0, 1>}
+    pipe.buffer gradient @grads.norm : tensor<4xf32> {dist.sharding = #dist.sharding<[{}] unreduced{tp,dp,mb}>, pipe.of = @params.norm}
+    pipe.buffer gradient @grads.w : tensor<4x8xf32> {dist.sharding = #dist.sharding<[{},{tp:8}] unreduced{dp,mb}>, pipe.of = @params.w}
+    pipe.task forward {
+    }
+    pipe.task backward {
+    }
+  }
+  pipe.stage @stage1 index 1 layers [1, 1] {
+    pipe.buffer parameter @params.e : tensor<4x4xf32> {pipe.tied_stages = array<i64: 0, 1>}
+    pipe.buffer gradient @grads.e : tensor<4x4xf32> {dist.sharding = #dist.sharding<[{tp:2},{}] unreduced{dp,mb}>, pipe.of = @params.e, pipe.tied_stages = array<i64: 0, 1>}
+    pipe.buffer result @loss : tensor<f32> {dist.sharding = #dist.sharding<[] unreduced{dp,mb}>}
+    pipe.task forward {
+    }
+    pipe.task backward {
+    }
+    pipe.task update {
+      pipe.update "adamw" @params.e by @grads.e
+    }
+  }
+}
