@@ -7,7 +7,10 @@
 #include "passes/Autodiff/Passes.h"
 #include "passes/Import/Passes.h"
 #include "passes/Partition/Passes.h"
+#include "passes/Replicate/Passes.h"
+#include "passes/Schedule/Passes.h"
 #include "passes/Shard/Passes.h"
+#include "passes/Stage/Passes.h"
 
 void p3d::registerDialects(mlir::DialectRegistry &registry) {
   registry.insert<mlir::func::FuncDialect>();
@@ -24,4 +27,7 @@ void p3d::registerPasses() {
   registerImportPasses();
   partition::registerPartitionPasses();
   shard::registerShardPasses();
+  registerReplicatePasses();
+  registerSchedulePasses();
+  registerStagePasses();
 }

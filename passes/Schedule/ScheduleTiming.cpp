@@ -1,0 +1,96 @@
+// Earliest starts, found by running the stages' orders until all are done.
+#include "passes/Schedule/ScheduleTiming.h"
+#include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+#include <map>
+
+using namespace llvm;
+using namespace p3d;
+
+namespace {
+class Timer {
+public:
+  Timer(const Schedule &schedule, ArrayRef<Transfer> transfers, ArrayRef<StageCosts> costs, double communication)
+      : schedule(schedule), transfers(transfers), costs(costs), communication(communication), spans(schedule.size()) {}
+
+  std::vector<std::vector<ActionSpan>> run() {
+    split = any_of(schedule, [](const StageOrder &order) {
+      return any_of(order, [](Action action) { return action.kind == Action::WeightGradient; });
+    });
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (size_t stage = 0; stage < schedule.size(); ++stage)
+        while (spans[stage].size() < schedule[stage].size() && place(stage))
+          moved = true;
+    }
+    return std::move(spans);
+  }
+
+private:
+  /// Places the stage's next action if its producers are placed.
+  bool place(int64_t stage) {
+    Action action = schedule[stage][spans[stage].size()];
+    double start = spans[stage].empty() ? 0 : spans[stage].back().end;
+    for (const Transfer &transfer : transfers) {
+      if (transfer.to != stage || transfer.kind != action.kind)
+        continue;
+      auto producer = ends.find({transfer.from, action.kind, action.microbatch});
+      if (producer == ends.end())
+        return false;
+      start = std::max(start, producer->second + communication);
+    }
+    double end = start + duration(stage, action.kind);
+    spans[stage].push_back({start, end});
+    ends[{stage, action.kind, action.microbatch}] = end;
+    return true;
+  }
+
+  double duration(int64_t stage, Action::Kind kind) const {
+    const StageCosts &cost = costs[stage];
+    switch (kind) {
+    case Action::Forward:
+      return cost.forward;
+    case Action::Backward:
+      return cost.backward + (split ? 0 : cost.weightGradient);
+    case Action::WeightGradient:
+      return cost.weightGradient;
+    }
+    llvm_unreachable("a kind of action");
+  }
+
+  const Schedule &schedule;
+  ArrayRef<Transfer> transfers;
+  ArrayRef<StageCosts> costs;
+  double communication;
+  bool split = false;
+  std::vector<std::vector<ActionSpan>> spans;
+  std::map<std::tuple<int64_t, int, int64_t>, double> ends;
+};
+} // namespace
+
+ScheduleTiming p3d::timeSchedule(const Schedule &schedule, ArrayRef<Transfer> transfers, ArrayRef<StageCosts> costs,
+                                 double communication) {
+  ScheduleTiming timing;
+  timing.spans = Timer(schedule, transfers, costs, communication).run();
+  double first = std::numeric_limits<double>::infinity(), last = 0, busyOfAll = 0, busyOfLongest = 0;
+  for (const auto &spans : timing.spans) {
+    if (spans.empty())
+      continue;
+    double busy = 0;
+    for (ActionSpan span : spans)
+      busy += span.end - span.start;
+    busyOfAll += busy;
+    first = std::min(first, spans.front().start);
+    last = std::max(last, spans.back().end);
+    double span = spans.back().end - spans.front().start;
+    if (span > timing.stageSpan)
+      busyOfLongest = busy;
+    timing.stageSpan = std::max(timing.stageSpan, span);
+  }
+  timing.makespan = timing.stageSpan > 0 ? last - first : 0;
+  if (timing.makespan > 0) {
+    timing.bubble = 1 - busyOfAll / timing.spans.size() / timing.makespan;
+    timing.bubbleSpan = 1 - busyOfLongest / timing.stageSpan;
+  }
+  return timing;
+}

@@ -1,0 +1,30 @@
+// How long a schedule takes: a task begins when its stage is free and what it needs has arrived.
+#pragma once
+
+#include "passes/Schedule/ScheduleChecker.h"
+
+namespace p3d {
+
+/// Times of one stage's actions, of one unit throughout. Without W actions the backward takes `backward +
+/// weightGradient`.
+struct StageCosts {
+  double forward, backward, weightGradient;
+};
+
+struct ActionSpan {
+  double start, end;
+};
+
+struct ScheduleTiming {
+  std::vector<std::vector<ActionSpan>> spans; ///< for each stage, of its actions in order
+  double makespan = 0;                        ///< from the first start to the last end over all stages
+  double stageSpan = 0;                       ///< the longest (last end - first start) of a stage
+  double bubble = 0;                          ///< 1 - busy / makespan, busy the mean over the stages
+  double bubbleSpan = 0; ///< 1 - busy / stageSpan, busy of the stage with the longest span (arXiv 2401.10241)
+};
+
+/// Times `schedule`, which passed the checker; `communication` is added where a value comes from another stage.
+ScheduleTiming timeSchedule(const Schedule &schedule, llvm::ArrayRef<Transfer> transfers,
+                            llvm::ArrayRef<StageCosts> costs, double communication);
+
+} // namespace p3d
