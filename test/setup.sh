@@ -1,27 +1,36 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that are missing, configures, and builds the given targets (all without arguments).
+# Installs the Debian packages that are missing, configures, and builds the given targets (everything without arguments).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-packages=(g++ cmake ninja-build ccache llvm-19-dev llvm-19-tools libmlir-19-dev mlir-19-tools lld-19 liblld-19-dev
+# The last line is what LLVM's own CMake files look for.
+packages=(g++ cmake ninja-build ccache python3
+          llvm-19-dev llvm-19-tools libmlir-19-dev mlir-19-tools lld-19 liblld-19-dev
           libfmt-dev nlohmann-json3-dev libopenblas-serial-dev libhwy-dev libgtest-dev libbenchmark-dev
-          zlib1g-dev libzstd-dev libcurl4-openssl-dev libedit-dev python3)
+          zlib1g-dev libzstd-dev libcurl4-openssl-dev libedit-dev libxml2-dev libffi-dev)
 missing=()
 for package in "${packages[@]}"; do
   dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
 done
 if [ ${#missing[@]} -gt 0 ]; then
+  sudo=()
+  if [ "$(id -u)" != 0 ]; then
+    command -v sudo >/dev/null || { echo "setup: as root, run: apt-get install ${missing[*]}" >&2; exit 1; }
+    sudo=(sudo)
+  fi
   echo "== installing ${missing[*]}"
-  sudo=""
-  [ "$(id -u)" = 0 ] || sudo=sudo
-  $sudo apt-get update -qq
-  DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+  "${sudo[@]}" apt-get update -qq
+  "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 fi
 
 if [ ! -f build/build.ninja ]; then
   echo "== configuring"
-  cmake --preset default >build-configure.log 2>&1 || { cat build-configure.log; exit 1; }
-  mv build-configure.log build/configure.log
+  mkdir -p build
+  cmake --preset default >build/configure.log 2>&1 || { cat build/configure.log >&2; exit 1; }
 fi
-echo "== building (about 20 minutes on 2 cores the first time)"
+if [ -f build/.ninja_log ]; then
+  echo "== building what has changed"
+else
+  echo "== building (about 20 minutes on 2 cores the first time)"
+fi
 ninja -C build "$@"
