@@ -28,10 +28,9 @@ class Row:
     model: str
     mesh: str
     microbatches: int
-    schedule: str = "1f1b"
 
     def name(self):
-        return f"{self.model}-{self.mesh}-m{self.microbatches}-{self.schedule}"
+        return f"{self.model}-{self.mesh}-m{self.microbatches}"
 
     def axes(self):
         return [int(size) for size in self.mesh.split("x")]
@@ -49,14 +48,11 @@ def rows_of(model):
         replica = batch_size(model) // int(mesh.split("x")[2])
         yield Row(model, mesh, 1)
         yield Row(model, mesh, replica)
-        # A product of two means over the batch: only a schedule that runs all forwards first has them in time.
-        if model == "mixtral_tiny":
-            yield Row(model, mesh, replica, "gpipe")
 
 
 def part_of(model, models):
     """Three of the model's rows, so that six models in a row cover every mesh with either number of microbatches."""
-    rows = [row for row in rows_of(model) if row.schedule == "1f1b"]
+    rows = list(rows_of(model))
     # Steps of 7 through the 18 rows mix small meshes with large ones.
     first = 3 * models.index(model)
     return [rows[7 * (first + i) % len(rows)] for i in range(3)]
@@ -70,8 +66,9 @@ def expected_error(row):
         return ["batch"]
     if layers and stages > layers:
         return ["layer"]
-    if row.model == "mixtral_tiny" and row.microbatches > 1 and row.schedule != "gpipe":
-        return ["product", "gpipe", "microbatches"]
+    # Its balance loss is a product of two means over the whole batch.
+    if row.model == "mixtral_tiny" and row.microbatches > 1:
+        return ["graph.mul", "--microbatches=1"]
     return None
 
 
@@ -112,7 +109,7 @@ def train(row, build, place):
     """Compiles, runs and compares one row: (as expected, what happened)."""
     log, bin, weights = place / "log.txt", build / "bin", INPUTS / f"{row.model}.safetensors"
     compile = [bin / "p3dc", INPUTS / f"{row.model}.mlir", f"--mesh={row.mesh}", f"--microbatches={row.microbatches}",
-               f"--schedule={row.schedule}", "-o", place / "out"]
+               "-o", place / "out"]
     start = time.monotonic()
     code, text = run(compile, log)
     if code != 0:
@@ -143,7 +140,7 @@ def try_row(row, build):
         shutil.rmtree(place)
     else:
         text += f"\n    see {place}/log.txt"
-    print(f"{'ok  ' if fine else 'FAIL'} {row.model:32} {row.mesh} {row.schedule:5} m {row.microbatches:<2} {text}", flush=True)
+    print(f"{'ok  ' if fine else 'FAIL'} {row.model:32} {row.mesh} m {row.microbatches:<2} {text}", flush=True)
     return fine
 
 
