@@ -72,12 +72,19 @@ function(p3dc_dialect name prefix)
     ${name}Ops.cpp.inc -gen-op-defs --
     ${name}Dialect.h.inc -gen-dialect-decls -dialect=${prefix} --
     ${name}Dialect.cpp.inc -gen-dialect-defs -dialect=${prefix} --
-    ${name}Enums.h.inc -gen-enum-decls --
-    ${name}Enums.cpp.inc -gen-enum-defs --
     ${name}Attrs.h.inc -gen-attrdef-decls -attrdefs-dialect=${prefix} --
     ${name}Attrs.cpp.inc -gen-attrdef-defs -attrdefs-dialect=${prefix} --
     ${name}Types.h.inc -gen-typedef-decls -typedefs-dialect=${prefix} --
     ${name}Types.cpp.inc -gen-typedef-defs -typedefs-dialect=${prefix})
+  # The enumerations come from their own file: those of an included dialect would be defined twice.
+  set(enums ${name}Attrs.td)
+  if(NOT EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${enums})
+    set(enums ${name}Ops.td)
+  endif()
+  p3dc_tablegen(p3dc_${name}_enums_gen ${enums}
+    ${name}Enums.h.inc -gen-enum-decls --
+    ${name}Enums.cpp.inc -gen-enum-defs)
+  add_dependencies(p3dc_${name}_gen p3dc_${name}_enums_gen)
 endfunction()
 
 # p3dc_passes(Phase): the tablegen of passes/<Phase>/Passes.td; target p3dc_<Phase>_passes_gen.

@@ -47,7 +47,7 @@ def Pipe_BufferOp : Pipe_Op<"buffer", [Symbol]> {
   }];
 }
 
-def Pipe_TaskOp : Pipe_Op<"task", [NoRegionArguments, SingleBlock, NoTerminator]> {
+def Pipe_TaskOp : Pipe_Op<"task", [IsolatedFromAbove, NoRegionArguments, SingleBlock, NoTerminator]> {
   let summary = "what one action of the schedule does";
   let arguments = (ins Pipe_TaskKindAttr:$kind);
   let regions = (region SizedRegion<1>:$body);

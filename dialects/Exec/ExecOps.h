@@ -1,0 +1,35 @@
+// The exec dialect: the program of a rank as commands on memory at fixed places.
+#pragma once
+
+#include "dialects/Dist/DistOps.h"
+#include "dialects/Pipe/PipeOps.h"
+#include "mlir/IR/RegionKindInterface.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+#include "dialects/Exec/ExecDialect.h.inc"
+#include "dialects/Exec/ExecEnums.h.inc"
+#include "dialects/Exec/ExecInterfaces.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/Exec/ExecAttrs.h.inc"
+
+namespace p3d::exec {
+
+// On buffers of the optimizer's state: the parameter, and which part of its state ("m", "v", "master").
+inline constexpr llvm::StringLiteral kStateOfAttr = "exec.state_of";
+inline constexpr llvm::StringLiteral kStateAttr = "exec.state";
+
+/// Every buffer and temporary begins at a multiple of this many bytes.
+inline constexpr int64_t kAlignment = 64;
+
+/// The type of memory that holds a tensor: i1 as i8, integers signless.
+mlir::MemRefType memoryType(mlir::RankedTensorType tensor);
+mlir::Type memoryElement(mlir::Type element);
+int64_t bytesOf(mlir::MemRefType type);
+/// The same elements as one dimension.
+mlir::MemRefType flatType(mlir::MemRefType type);
+
+} // namespace p3d::exec
+
+#define GET_OP_CLASSES
+#include "dialects/Exec/ExecOps.h.inc"

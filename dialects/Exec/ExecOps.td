@@ -1,0 +1,178 @@
+//===- ExecOps.td - programs, memory, commands --------------------------------------------------------------------===//
+#ifndef P3D_EXEC_OPS
+#define P3D_EXEC_OPS
+
+include "dialects/Exec/ExecAttrs.td"
+include "dialects/Exec/ExecInterfaces.td"
+include "dialects/Dist/DistAttrs.td"
+include "dialects/Pipe/PipeAttrs.td"
+include "mlir/Interfaces/FunctionInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/RegionKindInterface.td"
+include "mlir/IR/SymbolInterfaces.td"
+
+def Exec_Memory : StaticShapeMemRefOf<[AnyFloat, AnyInteger]>;
+class Exec_Op<string mnemonic, list<Trait> traits = []> : Op<Exec_Dialect, mnemonic, traits>;
+
+//===--------------------------------------------------------------------------------------------------------------===//
+// Structure
+//===--------------------------------------------------------------------------------------------------------------===//
+
+def Exec_ProgramOp : Exec_Op<"program", [Symbol, SymbolTable, IsolatedFromAbove, NoRegionArguments, SingleBlock, NoTerminator]> {
+  let summary = "what every rank of one stage runs";
+  let description = [{
+    `slots` microbatches have activations at once. `order` lists actions as text, as in pipe.stage. After planning `arena_bytes` is the size of the arena, and
+    `zero_offset`, `zero_bytes` the part of it that is set to zero when a step begins.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$index, I64Attr:$slots, OptionalAttr<ArrayAttr>:$order,
+                       OptionalAttr<I64Attr>:$arena_bytes, OptionalAttr<I64Attr>:$zero_offset, OptionalAttr<I64Attr>:$zero_bytes);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $sym_name `index` $index `slots` $slots (`arena` $arena_bytes^ `zero` $zero_bytes `at` $zero_offset)? attr-dict-with-keyword $body }];
+}
+
+def Exec_BufferOp : Exec_Op<"buffer", [Symbol]> {
+  let summary = "memory of the arena that outlives a task: at `offset`, for an activation at `offset` + slot * `stride`";
+  let description = [{
+    Carries the attributes of its pipe.buffer. `element` is the element type of its tensor, `global` that tensor's type before partition. The buffers of an optimizer's
+    state carry `exec.state_of = @parameter` and `exec.state` ("m", "v", "master").
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, Pipe_BufferKindAttr:$kind, TypeAttrOf<Exec_Memory>:$type, TypeAttr:$element,
+                       OptionalAttr<TypeAttr>:$global, OptionalAttr<I64Attr>:$offset, OptionalAttr<I64Attr>:$stride);
+  let assemblyFormat = [{
+    $kind $sym_name (`at` $offset^)? (`stride` $stride^)? `:` $type `of` $element (`global` $global^)? attr-dict }];
+  let extraClassDeclaration = [{
+    ::mlir::MemRefType getMemory() { return ::mlir::cast<::mlir::MemRefType>(getType()); }
+  }];
+}
+
+def Exec_TaskOp : Exec_Op<"task", [NoRegionArguments, SingleBlock, NoTerminator]> {
+  let summary = "the commands of one action; its temporaries lie in the arena at `scratch_offset` and take `scratch_bytes`";
+  let arguments = (ins Pipe_TaskKindAttr:$kind, OptionalAttr<I64Attr>:$scratch_offset, OptionalAttr<I64Attr>:$scratch_bytes);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$kind (`scratch` $scratch_bytes^ `at` $scratch_offset)? attr-dict-with-keyword $body";
+}
+
+def Exec_FunctionOp : Exec_Op<"function", [FunctionOpInterface, IsolatedFromAbove, SingleBlock, NoTerminator]> {
+  let summary = "a block of the graph; the last `outs` arguments are its results, no two arguments overlap where one is a result";
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type, I64Attr:$outs, OptionalAttr<I64Attr>:$scratch_bytes,
+                       OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
+  let regions = (region AnyRegion:$body);
+  let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    ::llvm::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
+    ::llvm::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
+    ::mlir::Region *getCallableRegion() { return &getBody(); }
+  }];
+}
+
+//===--------------------------------------------------------------------------------------------------------------===//
+// Memory
+//===--------------------------------------------------------------------------------------------------------------===//
+
+def Exec_AddressOp : Exec_Op<"address"> {
+  let summary = "a buffer (of the task's slot)";
+  let arguments = (ins FlatSymbolRefAttr:$buffer);
+  let results = (outs Exec_Memory:$result);
+  let assemblyFormat = "$buffer attr-dict `:` type($result)";
+}
+def Exec_ConstantOp : Exec_Op<"constant"> {
+  let summary = "read-only memory outside the arena";
+  let arguments = (ins ElementsAttr:$value);
+  let results = (outs Exec_Memory:$result);
+  let assemblyFormat = "$value attr-dict `:` type($result)";
+}
+def Exec_TemporaryOp : Exec_Op<"temporary"> {
+  let summary = "memory of this task or function, at `offset` of its scratch; alive from the first command that touches it to the last";
+  let arguments = (ins OptionalAttr<I64Attr>:$offset);
+  let results = (outs Exec_Memory:$result);
+  let assemblyFormat = "(`at` $offset^)? attr-dict `:` type($result)";
+}
+def Exec_StartOp : Exec_Op<"start", [Pure]> {
+  let summary = "the first row of this rank's shard, or of this microbatch: its index over `axes`, major first, times `chunk`";
+  let arguments = (ins ArrayAttr:$axes, I64Attr:$chunk);
+  let results = (outs I64:$result);
+  let assemblyFormat = "$axes `chunk` $chunk attr-dict";
+}
+def Exec_ViewOp : Exec_Op<"view"> {
+  let summary = "part of a memory, or another shape of it: from element `start` * `scale` on";
+  let arguments = (ins Exec_Memory:$source, Optional<I64>:$start, DefaultValuedAttr<I64Attr, "1">:$scale);
+  let results = (outs Exec_Memory:$result);
+  let assemblyFormat = "$source (`from` $start^ `times` $scale)? attr-dict `:` type($source) `to` type($result)";
+}
+
+//===--------------------------------------------------------------------------------------------------------------===//
+// Commands
+//===--------------------------------------------------------------------------------------------------------------===//
+
+class Exec_CommandOp<string mnemonic, list<Trait> traits = [], list<string> overridden = []>
+    : Exec_Op<mnemonic, !listconcat([DeclareOpInterfaceMethods<Exec_Command, overridden>], traits)>;
+
+def Exec_LaunchOp : Exec_CommandOp<"launch", [AttrSizedOperandSegments, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "a generated kernel: a func.func whose parameters are flat memories `ins`, numbers `starts`, flat memories `outs`; `adds` where it adds to outs";
+  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Exec_Memory>:$ins, Variadic<I64>:$starts, Variadic<Exec_Memory>:$outs, UnitAttr:$adds);
+  let assemblyFormat = [{ $kernel `(` $ins `)` (`starts` $starts^)? `->` `(` $outs `)` (`adds` $adds^)? attr-dict `:` functional-type($ins, $outs) }];
+}
+def Exec_InvokeOp : Exec_CommandOp<"invoke", [AttrSizedOperandSegments]> {
+  let summary = "a kernel of the library by its C name: parameters are `head`, ins, outs, `tail`; a unit in tail stands for the next of `starts`";
+  let description = [{ A constant array in tail is passed by address, a unit in `head` is a null pointer among the ins at that place (attention without mask). }];
+  let arguments = (ins StrAttr:$callee, ArrayAttr:$head, Variadic<Exec_Memory>:$ins, Variadic<I64>:$starts, Variadic<Exec_Memory>:$outs,
+                       ArrayAttr:$tail, OptionalAttr<DenseI64ArrayAttr>:$mask_strides);
+  let assemblyFormat = [{
+    $callee $head `(` $ins `)` (`starts` $starts^)? `->` `(` $outs `)` $tail attr-dict `:` functional-type($ins, $outs) }];
+}
+def Exec_EinsumOp : Exec_CommandOp<"einsum", [AttrSizedOperandSegments]> {
+  let summary = "a product of two tensors (graph.einsum) into the out, or added to it";
+  let arguments = (ins StrAttr:$spec, Variadic<Exec_Memory>:$ins, Variadic<Exec_Memory>:$outs, UnitAttr:$adds);
+  let assemblyFormat = "$spec `(` $ins `)` `->` `(` $outs `)` (`adds` $adds^)? attr-dict `:` functional-type($ins, $outs)";
+  let hasVerifier = 1;
+}
+def Exec_CallOp : Exec_CommandOp<"call", [AttrSizedOperandSegments, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "a function, its temporaries at `scratch` of the caller's";
+  let arguments = (ins FlatSymbolRefAttr:$callee, Variadic<Exec_Memory>:$ins, Variadic<Exec_Memory>:$outs, OptionalAttr<I64Attr>:$layer,
+                       OptionalAttr<I64Attr>:$scratch);
+  let assemblyFormat = [{ $callee `(` $ins `)` `->` `(` $outs `)` (`scratch` $scratch^)? attr-dict `:` functional-type($ins, $outs) }];
+}
+
+// Communication. `dtype` is the element type of the tensor, which the memory's may hide (unsigned, i1).
+def Exec_AllReduceOp : Exec_CommandOp<"all_reduce", [], ["getReads"]> {
+  let summary = "reduces each of outs over a group, in place; `number` is that of a tied group";
+  let arguments = (ins Dist_ReduceKindAttr:$kind, Variadic<Exec_Memory>:$outs, Exec_GroupAttr:$group, I64Attr:$number, TypeAttr:$dtype, StrAttr:$reason);
+  let assemblyFormat = "$kind $outs `over` $group $number `of` $dtype `why` $reason attr-dict `:` type($outs)";
+}
+def Exec_AllGatherOp : Exec_CommandOp<"all_gather", [AttrSizedOperandSegments]> {
+  let summary = "dist.all_gather";
+  let arguments = (ins Variadic<Exec_Memory>:$ins, Variadic<Exec_Memory>:$outs, I64Attr:$dim, Exec_GroupAttr:$group, TypeAttr:$dtype, StrAttr:$reason);
+  let assemblyFormat = "`(` $ins `)` `->` `(` $outs `)` `dim` $dim `over` $group `of` $dtype `why` $reason attr-dict `:` functional-type($ins, $outs)";
+}
+def Exec_ReduceScatterOp : Exec_CommandOp<"reduce_scatter", [AttrSizedOperandSegments]> {
+  let summary = "dist.reduce_scatter";
+  let arguments = (ins Dist_ReduceKindAttr:$kind, Variadic<Exec_Memory>:$ins, Variadic<Exec_Memory>:$outs, I64Attr:$dim, Exec_GroupAttr:$group, TypeAttr:$dtype,
+                       StrAttr:$reason);
+  let assemblyFormat = "$kind `(` $ins `)` `->` `(` $outs `)` `dim` $dim `over` $group `of` $dtype `why` $reason attr-dict `:` functional-type($ins, $outs)";
+}
+def Exec_AllToAllOp : Exec_CommandOp<"all_to_all", [AttrSizedOperandSegments]> {
+  let summary = "dist.all_to_all; `shape` is that of the whole tensor";
+  let arguments = (ins Variadic<Exec_Memory>:$ins, Variadic<Exec_Memory>:$outs, DenseI64ArrayAttr:$shape, I64Attr:$gather_dim, I64Attr:$split_dim,
+                       Exec_GroupAttr:$group, TypeAttr:$dtype, StrAttr:$reason);
+  let assemblyFormat = [{ `(` $ins `)` `->` `(` $outs `)` `shape` $shape `gather` $gather_dim `split` $split_dim `over` $group `of` $dtype `why` $reason
+                          attr-dict `:` functional-type($ins, $outs) }];
+}
+def Exec_SendOp : Exec_CommandOp<"send", [], ["getWrites"]> {
+  let summary = "pipe.send; what it reads stays as it is until the task's slot is used again";
+  let arguments = (ins Variadic<Exec_Memory>:$ins, I64Attr:$stage, I64Attr:$channel, StrAttr:$reason);
+  let assemblyFormat = "$ins `to` $stage `channel` $channel `why` $reason attr-dict `:` type($ins)";
+}
+def Exec_RecvOp : Exec_CommandOp<"recv", [], ["getReads"]> {
+  let summary = "pipe.recv";
+  let arguments = (ins Variadic<Exec_Memory>:$outs, I64Attr:$stage, I64Attr:$channel, StrAttr:$reason);
+  let assemblyFormat = "$outs `from` $stage `channel` $channel `why` $reason attr-dict `:` type($outs)";
+}
+def Exec_UpdateOp : Exec_Op<"update"> {
+  let summary = "the optimizer's step on a parameter, which the runtime does after the last task";
+  let arguments = (ins StrAttr:$optimizer, FlatSymbolRefAttr:$parameter, FlatSymbolRefAttr:$gradient, UnitAttr:$decay);
+  let assemblyFormat = "$optimizer $parameter `by` $gradient attr-dict";
+}
+
+#endif

@@ -1,0 +1,274 @@
+#include "passes/Lower/CommandLowering.h"
+#include "passes/Lower/EinsumPlan.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace p3d;
+using namespace p3d::lower;
+
+int p3d::lower::dtypeNumber(Type element) {
+  if (auto integer = dyn_cast<IntegerType>(element)) {
+    bool isUnsigned = integer.isUnsigned();
+    switch (integer.getWidth()) {
+    case 1:
+      return P3D_I1;
+    case 8:
+      return isUnsigned ? P3D_UI8 : P3D_I8;
+    case 16:
+      return isUnsigned ? P3D_UI16 : P3D_I16;
+    case 32:
+      return isUnsigned ? P3D_UI32 : P3D_I32;
+    case 64:
+      return isUnsigned ? P3D_UI64 : P3D_I64;
+    }
+    return -1;
+  }
+  return element.isF32() ? P3D_F32 : element.isBF16() ? P3D_BF16 : element.isF16() ? P3D_F16 : element.isF64() ? P3D_F64 : -1;
+}
+
+std::string p3d::lower::functionSymbol(StringRef name) { return ("p3d_block." + name).str(); }
+
+namespace {
+MemRefType memoryOf(Value memory) { return cast<MemRefType>(memory.getType()); }
+
+int64_t product(ArrayRef<int64_t> sizes) {
+  int64_t all = 1;
+  for (int64_t size : sizes)
+    all *= size;
+  return all;
+}
+
+/// The bytes of a constant as memory holds them.
+std::string bytesOf(ElementsAttr value) {
+  auto dense = cast<DenseElementsAttr>(value);
+  std::string bytes;
+  auto append = [&](const APInt &bits) {
+    uint64_t word = bits.getZExtValue();
+    bytes.append(reinterpret_cast<const char *>(&word), std::max(1u, bits.getBitWidth() / 8));
+  };
+  if (isa<FloatType>(dense.getElementType())) {
+    for (const APFloat &number : dense.getValues<APFloat>())
+      append(number.bitcastToAPInt());
+  } else {
+    for (const APInt &number : dense.getValues<APInt>())
+      append(number);
+  }
+  return bytes;
+}
+
+template <typename T> StringRef bytesOfObject(const T &object) {
+  return StringRef(reinterpret_cast<const char *>(&object), sizeof object);
+}
+} // namespace
+
+SmallVector<Value> CommandLowering::at(ValueRange memories) {
+  SmallVector<Value> addresses;
+  for (Value memory : memories)
+    addresses.push_back(at(memory));
+  return addresses;
+}
+
+Value CommandLowering::operation(StringRef what, StringRef reason) {
+  return llvm.i32(names.number((reason + ": " + what).str()));
+}
+
+LogicalResult CommandLowering::lower(Block &commands) {
+  for (Operation &op : commands) {
+    llvm.loc = op.getLoc();
+    LogicalResult lowered =
+        TypeSwitch<Operation *, LogicalResult>(&op)
+            .Case<exec::AddressOp, exec::ConstantOp, exec::TemporaryOp, exec::StartOp, exec::ViewOp, exec::LaunchOp,
+                  exec::InvokeOp, exec::EinsumOp, exec::CallOp, exec::AllReduceOp, exec::AllGatherOp,
+                  exec::ReduceScatterOp, exec::AllToAllOp, exec::SendOp, exec::RecvOp, exec::UpdateOp>(
+                [&](auto op) { return lower(op); })
+            .Default([](Operation *op) { return op->emitOpError() << "is no command"; });
+    if (failed(lowered))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult CommandLowering::lower(exec::AddressOp op) {
+  auto buffer = cast<exec::BufferOp>(SymbolTable::lookupSymbolIn(environment.program, op.getBufferAttr()));
+  Value address = llvm.offset(environment.arena, *buffer.getOffset());
+  if (auto stride = buffer.getStride())
+    address = llvm.offset(address, llvm.mul(environment.slot, *stride));
+  bind(op, address);
+  return success();
+}
+
+LogicalResult CommandLowering::lower(exec::ConstantOp op) {
+  if (!isa<DenseElementsAttr>(op.getValue()))
+    return op.emitOpError() << "is a constant whose elements are not at hand; print the module with all elements";
+  bind(op, llvm.constantBytes(bytesOf(op.getValue()), exec::kAlignment));
+  return success();
+}
+
+LogicalResult CommandLowering::lower(exec::TemporaryOp op) {
+  if (!op.getOffset())
+    return op.emitOpError() << "has no place; run p3d-plan-memory first";
+  bind(op, llvm.offset(environment.scratch, *op.getOffset()));
+  return success();
+}
+
+LogicalResult CommandLowering::lower(exec::StartOp op) {
+  auto mesh = op->getParentOfType<ModuleOp>()->getAttrOfType<dist::MeshAttr>(dist::kMeshAttr);
+  Value index;
+  for (Attribute attr : op.getAxes()) {
+    auto axis = cast<dist::AxisAttr>(attr).getValue();
+    Value coordinate = axis == dist::Axis::MB
+                           ? environment.microbatch
+                           : llvm.call("p3d_axis_index", {environment.context, llvm.i32(static_cast<int64_t>(axis))},
+                                       llvm.builder.getI64Type());
+    if (!mesh && index)
+      return op.emitOpError() << "is over two axes, but the module has no dist.mesh with their sizes";
+    index = index ? llvm.add(llvm.mul(index, mesh.getSize(axis)), coordinate) : coordinate;
+  }
+  bind(op, index ? llvm.mul(index, op.getChunk()) : llvm.i64(0));
+  return success();
+}
+
+LogicalResult CommandLowering::lower(exec::ViewOp op) {
+  Value address = at(op.getSource());
+  int64_t elementBytes = memoryOf(op.getSource()).getElementTypeBitWidth() / 8;
+  if (op.getStart())
+    address = llvm.offset(address, llvm.mul(at(op.getStart()), op.getScale() * elementBytes));
+  bind(op, address);
+  return success();
+}
+
+LogicalResult CommandLowering::lower(exec::LaunchOp op) {
+  SmallVector<Value> args = at(op.getIns());
+  llvm::append_range(args, at(op.getStarts()));
+  llvm::append_range(args, at(op.getOuts()));
+  llvm.call(op.getKernel(), args);
+  return success();
+}
+
+Value CommandLowering::constant(Attribute attribute) {
+  if (auto number = dyn_cast<FloatAttr>(attribute))
+    return llvm.f32(number.getValueAsDouble());
+  auto number = cast<IntegerAttr>(attribute);
+  return number.getType().isInteger(32) ? llvm.i32(number.getInt()) : llvm.i64(number.getInt());
+}
+
+LogicalResult CommandLowering::lower(exec::InvokeOp op) {
+  SmallVector<Value> args, ins = at(op.getIns()), starts = at(op.getStarts());
+  bool hasMask = true;
+  for (Attribute attribute : op.getHead())
+    if (isa<UnitAttr>(attribute))
+      hasMask = false;
+    else
+      args.push_back(constant(attribute));
+  if (auto strides = op.getMaskStrides()) {
+    // The mask, or null, and its steps stand between the three (with a gradient four) tensors of the scores and the rest.
+    unsigned place = op.getCallee() == "p3d_attention" ? 3 : 4;
+    if (!hasMask)
+      ins.insert(ins.begin() + place, llvm.null());
+    auto *bytes = reinterpret_cast<const char *>(strides->data());
+    ins.insert(ins.begin() + place + 1, llvm.constantBytes(StringRef(bytes, strides->size() * sizeof(int64_t)), 8));
+  }
+  llvm::append_range(args, ins);
+  llvm::append_range(args, at(op.getOuts()));
+  unsigned nextStart = 0;
+  for (Attribute attribute : op.getTail())
+    args.push_back(isa<UnitAttr>(attribute) ? starts[nextStart++] : constant(attribute));
+  SmallVector<Value> all(args);
+  llvm.call(op.getCallee(), all);
+  return success();
+}
+
+LogicalResult CommandLowering::lower(exec::EinsumOp op) {
+  MemRefType lhs = memoryOf(op.getIns()[0]), rhs = memoryOf(op.getIns()[1]), out = memoryOf(op.getOuts()[0]);
+  auto plan = planEinsum(op.getSpec(), lhs.getShape(), rhs.getShape(), out.getShape());
+  if (!plan)
+    return op.emitOpError() << "needs more than 8 loops around its matrix product; join dimensions of '" << op.getSpec() << "'";
+  llvm.call("p3d_einsum", {llvm.constantBytes(bytesOfObject(*plan), 8), dtype(lhs.getElementType()), dtype(out.getElementType()),
+                           at(op.getIns()[0]), at(op.getIns()[1]), at(op.getOuts()[0]), llvm.i32(op.getAdds())});
+  return success();
+}
+
+LogicalResult CommandLowering::lower(exec::CallOp op) {
+  SmallVector<Value> args{environment.context};
+  llvm::append_range(args, at(op.getIns()));
+  llvm::append_range(args, at(op.getOuts()));
+  args.push_back(llvm.offset(environment.scratch, op.getScratch().value_or(0)));
+  args.push_back(environment.microbatch);
+  llvm.call(functionSymbol(op.getCallee()), args);
+  return success();
+}
+
+LogicalResult CommandLowering::lower(exec::AllReduceOp op) {
+  std::string what = ("all_reduce over " + exec::stringifyGroup(op.getGroup())).str();
+  // Buffers that are neighbours in the arena go in one message; the zeros that align them are reduced with them.
+  struct Run {
+    Value address;
+    int64_t begin, end;
+  };
+  SmallVector<Run> runs;
+  for (Value memory : op.getOuts()) {
+    int64_t bytes = exec::bytesOf(memoryOf(memory));
+    auto address = memory.getDefiningOp<exec::AddressOp>();
+    auto buffer = address ? cast<exec::BufferOp>(SymbolTable::lookupSymbolIn(environment.program, address.getBufferAttr()))
+                          : exec::BufferOp();
+    int64_t begin = buffer && !buffer.getStride() ? *buffer.getOffset() : -1;
+    if (!runs.empty() && begin >= 0 && begin == static_cast<int64_t>(llvm::alignTo(runs.back().end, exec::kAlignment)))
+      runs.back().end = begin + bytes;
+    else
+      runs.push_back({at(memory), begin, begin + bytes});
+  }
+  int64_t elementBytes = memoryOf(op.getOuts()[0]).getElementTypeBitWidth() / 8;
+  for (const Run &run : runs)
+    llvm.call("p3d_all_reduce", {environment.context, group(op.getGroup()), llvm.i32(op.getNumber()),
+                                 llvm.i32(static_cast<int64_t>(op.getKind())), dtype(op.getDtype()), run.address,
+                                 llvm.i64((run.end - run.begin) / elementBytes), operation(what, op.getReason())});
+  return success();
+}
+
+LogicalResult CommandLowering::lower(exec::AllGatherOp op) {
+  auto in = memoryOf(op.getIns()[0]).getShape(), out = memoryOf(op.getOuts()[0]).getShape();
+  int64_t dim = op.getDim();
+  llvm.call("p3d_all_gather",
+            {environment.context, group(op.getGroup()), dtype(op.getDtype()), at(op.getIns()[0]), at(op.getOuts()[0]),
+             llvm.i64(product(in.take_front(dim))), llvm.i64(in[dim]), llvm.i64(out[dim]),
+             llvm.i64(product(in.drop_front(dim + 1))),
+             operation(("all_gather over " + exec::stringifyGroup(op.getGroup())).str(), op.getReason())});
+  return success();
+}
+
+LogicalResult CommandLowering::lower(exec::ReduceScatterOp op) {
+  auto in = memoryOf(op.getIns()[0]).getShape(), out = memoryOf(op.getOuts()[0]).getShape();
+  int64_t dim = op.getDim();
+  llvm.call("p3d_reduce_scatter",
+            {environment.context, group(op.getGroup()), llvm.i32(static_cast<int64_t>(op.getKind())), dtype(op.getDtype()),
+             at(op.getIns()[0]), at(op.getOuts()[0]), llvm.i64(product(in.take_front(dim))), llvm.i64(out[dim]),
+             llvm.i64(in[dim]), llvm.i64(product(in.drop_front(dim + 1))),
+             operation(("reduce_scatter over " + exec::stringifyGroup(op.getGroup())).str(), op.getReason())});
+  return success();
+}
+
+LogicalResult CommandLowering::lower(exec::AllToAllOp op) {
+  auto in = memoryOf(op.getIns()[0]).getShape(), out = memoryOf(op.getOuts()[0]).getShape();
+  ArrayRef<int64_t> shape = op.getShape();
+  StringRef bytes(reinterpret_cast<const char *>(shape.data()), shape.size() * sizeof(int64_t));
+  llvm.call("p3d_all_to_all",
+            {environment.context, group(op.getGroup()), dtype(op.getDtype()), at(op.getIns()[0]), at(op.getOuts()[0]),
+             llvm.i32(shape.size()), llvm.constantBytes(bytes, 8), llvm.i32(op.getGatherDim()),
+             llvm.i64(in[op.getGatherDim()]), llvm.i32(op.getSplitDim()), llvm.i64(out[op.getSplitDim()]),
+             operation(("all_to_all over " + exec::stringifyGroup(op.getGroup())).str(), op.getReason())});
+  return success();
+}
+
+LogicalResult CommandLowering::lower(exec::SendOp op) {
+  llvm.call("p3d_send", {environment.context, llvm.i32(op.getStage()), llvm.i32(op.getChannel()), environment.microbatch,
+                         environment.slot, at(op.getIns()[0]), llvm.i64(exec::bytesOf(memoryOf(op.getIns()[0]))),
+                         operation("send", op.getReason())});
+  return success();
+}
+
+LogicalResult CommandLowering::lower(exec::RecvOp op) {
+  llvm.call("p3d_recv", {environment.context, llvm.i32(op.getStage()), llvm.i32(op.getChannel()), environment.microbatch,
+                         at(op.getOuts()[0]), llvm.i64(exec::bytesOf(memoryOf(op.getOuts()[0]))),
+                         operation("recv", op.getReason())});
+  return success();
+}

@@ -1,0 +1,64 @@
+// Commands as LLVM instructions and calls of the runtime and the kernels.
+#pragma once
+
+#include "dialects/Exec/ExecOps.h"
+#include "passes/Lower/LlvmBuilder.h"
+#include "passes/Lower/Operations.h"
+
+namespace p3d::lower {
+
+/// What a list of commands may refer to, as LLVM values.
+struct CommandEnvironment {
+  mlir::Value context, scratch, microbatch;
+  /// Of tasks alone: the arena and the slot of the activations.
+  mlir::Value arena, slot;
+  exec::ProgramOp program;
+};
+
+/// The element type's number in runtime.h, or -1.
+int dtypeNumber(mlir::Type element);
+
+/// The linker's name of an exec.function: apart from all names of C.
+std::string functionSymbol(llvm::StringRef name);
+
+class CommandLowering {
+public:
+  CommandLowering(LlvmBuilder &llvm, OperationNames &names, CommandEnvironment environment)
+      : llvm(llvm), names(names), environment(environment) {}
+
+  void bind(mlir::Value memory, mlir::Value address) { values[memory] = address; }
+  /// Emits an error for a command that has no form here.
+  mlir::LogicalResult lower(mlir::Block &commands);
+
+private:
+  mlir::LogicalResult lower(exec::AddressOp op);
+  mlir::LogicalResult lower(exec::ConstantOp op);
+  mlir::LogicalResult lower(exec::TemporaryOp op);
+  mlir::LogicalResult lower(exec::StartOp op);
+  mlir::LogicalResult lower(exec::ViewOp op);
+  mlir::LogicalResult lower(exec::LaunchOp op);
+  mlir::LogicalResult lower(exec::InvokeOp op);
+  mlir::LogicalResult lower(exec::EinsumOp op);
+  mlir::LogicalResult lower(exec::CallOp op);
+  mlir::LogicalResult lower(exec::AllReduceOp op);
+  mlir::LogicalResult lower(exec::AllGatherOp op);
+  mlir::LogicalResult lower(exec::ReduceScatterOp op);
+  mlir::LogicalResult lower(exec::AllToAllOp op);
+  mlir::LogicalResult lower(exec::SendOp op);
+  mlir::LogicalResult lower(exec::RecvOp op);
+  mlir::LogicalResult lower(exec::UpdateOp) { return mlir::success(); }
+
+  mlir::Value at(mlir::Value value) { return values.lookup(value); }
+  llvm::SmallVector<mlir::Value> at(mlir::ValueRange memories);
+  mlir::Value group(exec::Group group) { return llvm.i32(static_cast<int64_t>(group)); }
+  mlir::Value dtype(mlir::Type element) { return llvm.i32(dtypeNumber(element)); }
+  mlir::Value operation(mlir::StringRef what, mlir::StringRef reason);
+  mlir::Value constant(mlir::Attribute attribute);
+
+  LlvmBuilder &llvm;
+  OperationNames &names;
+  CommandEnvironment environment;
+  llvm::DenseMap<mlir::Value, mlir::Value> values;
+};
+
+} // namespace p3d::lower

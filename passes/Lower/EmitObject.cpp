@@ -1,0 +1,109 @@
+#include "passes/Lower/EmitObject.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/SubtargetFeature.h"
+
+using namespace mlir;
+using namespace p3d::lower;
+
+namespace {
+const llvm::Target *hostTarget(std::string &error) {
+  static bool once = [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+    return true;
+  }();
+  (void)once;
+  return llvm::TargetRegistry::lookupTarget(llvm::sys::getProcessTriple(), error);
+}
+
+std::string hostFeatures() {
+  llvm::SubtargetFeatures features;
+  for (const auto &feature : llvm::sys::getHostCPUFeatures())
+    features.AddFeature(feature.first(), feature.second);
+  return features.getString();
+}
+
+std::unique_ptr<llvm::TargetMachine> createMachine(const EmitOptions &options, std::string &error) {
+  const llvm::Target *target = hostTarget(error);
+  if (!target)
+    return nullptr;
+  bool isNative = options.cpu == "native";
+  llvm::TargetOptions targetOptions;
+  targetOptions.FunctionSections = true;
+  targetOptions.DataSections = true;
+  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
+      llvm::sys::getProcessTriple(), isNative ? llvm::sys::getHostCPUName() : llvm::StringRef(options.cpu),
+      isNative ? hostFeatures() : std::string(), targetOptions, llvm::Reloc::PIC_, std::nullopt,
+      options.optimization ? llvm::CodeGenOptLevel::Default : llvm::CodeGenOptLevel::None));
+}
+
+void optimize(llvm::Module &module, llvm::TargetMachine &machine, unsigned level) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(&machine);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  const llvm::OptimizationLevel levels[] = {llvm::OptimizationLevel::O0, llvm::OptimizationLevel::O1,
+                                            llvm::OptimizationLevel::O2, llvm::OptimizationLevel::O3};
+  if (level == 0)
+    builder.buildO0DefaultPipeline(levels[0]).run(module, modules);
+  else
+    builder.buildPerModuleDefaultPipeline(levels[std::min(level, 3u)]).run(module, modules);
+}
+} // namespace
+
+LogicalResult p3d::lower::checkCpu(Location loc, StringRef cpu) {
+  std::string error;
+  const llvm::Target *target = hostTarget(error);
+  if (!target)
+    return emitError(loc) << "no code generator for this machine: " << error;
+  if (cpu == "native")
+    return success();
+  std::unique_ptr<llvm::MCSubtargetInfo> info(target->createMCSubtargetInfo(llvm::sys::getProcessTriple(), "", ""));
+  if (info->isCPUStringValid(cpu))
+    return success();
+  return emitError(loc) << "unknown cpu '" << cpu << "'; expected native or a name that clang -mcpu=help lists";
+}
+
+FailureOr<ObjectCode> p3d::lower::emitObject(ModuleOp module, const EmitOptions &options) {
+  std::string error;
+  auto machine = createMachine(options, error);
+  if (!machine) {
+    module.emitError() << "no code generator for this machine: " << error;
+    return failure();
+  }
+  DialectRegistry registry;
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  module.getContext()->appendDialectRegistry(registry);
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> translated = translateModuleToLLVMIR(module, context, module.getName().value_or("module"));
+  if (!translated)
+    return failure();
+  translated->setTargetTriple(machine->getTargetTriple().str());
+  translated->setDataLayout(machine->createDataLayout());
+  optimize(*translated, *machine, options.optimization);
+  ObjectCode code;
+  llvm::raw_svector_ostream stream(code);
+  llvm::legacy::PassManager generate;
+  if (machine->addPassesToEmitFile(generate, stream, nullptr, llvm::CodeGenFileType::ObjectFile)) {
+    module.emitError() << "this machine's code generator cannot write objects";
+    return failure();
+  }
+  generate.run(*translated);
+  return code;
+}

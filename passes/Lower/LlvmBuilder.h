@@ -1,0 +1,44 @@
+// Short forms for building LLVM dialect: constants, addresses, calls of C functions.
+#pragma once
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace p3d::lower {
+
+class LlvmBuilder {
+public:
+  /// Functions and globals are declared in `module`; the insertion point is `builder`'s.
+  LlvmBuilder(mlir::ModuleOp module, mlir::Location loc)
+      : builder(module.getContext()), module(module), loc(loc), pointer(mlir::LLVM::LLVMPointerType::get(module.getContext())) {}
+
+  mlir::Value i32(int64_t value);
+  mlir::Value i64(int64_t value);
+  mlir::Value f32(double value);
+  mlir::Value null();
+  /// `base` + `bytes`
+  mlir::Value offset(mlir::Value base, int64_t bytes);
+  mlir::Value offset(mlir::Value base, mlir::Value bytes);
+  mlir::Value add(mlir::Value a, mlir::Value b);
+  mlir::Value mul(mlir::Value a, int64_t b);
+
+  /// Calls the C function `name`, declaring it by its arguments if that is its first use. Null for a function without result.
+  mlir::Value call(llvm::StringRef name, mlir::ValueRange args, mlir::Type result = {});
+  /// The address of read-only bytes, the same for equal ones.
+  mlir::Value constantBytes(llvm::StringRef bytes, int64_t alignment);
+
+  /// A function that returns nothing, with the builder at the start of its body; end it with `finishFunction`.
+  mlir::LLVM::LLVMFuncOp startFunction(llvm::StringRef name, llvm::ArrayRef<mlir::Type> arguments);
+  void finishFunction();
+
+  mlir::OpBuilder builder;
+  mlir::ModuleOp module;
+  mlir::Location loc;
+  mlir::Type pointer;
+
+private:
+  llvm::StringMap<std::string> constants;
+};
+
+} // namespace p3d::lower

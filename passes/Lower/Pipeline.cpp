@@ -1,0 +1,37 @@
+// The order of the passes of this level.
+#include "passes/Lower/Passes.h"
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVMPass.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/MathToLibm/MathToLibm.h"
+#include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
+#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Dialect/Linalg/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+
+using namespace mlir;
+
+void p3d::lower::buildLowerPipeline(OpPassManager &passes) {
+  passes.addPass(createConvertLinalgToLoopsPass());
+  // Before the functions become calls: polynomials vectorise, calls do not.
+  passes.addPass(createExpandMath());
+  passes.addPass(createConvertSCFToCFPass());
+  passes.addPass(createConvertMathToLLVMPass());
+  // What has neither a polynomial nor an intrinsic is a call of libm.
+  passes.addPass(createConvertMathToLibmPass());
+  passes.addPass(createArithToLLVMConversionPass());
+  passes.addPass(createFinalizeMemRefToLLVMConversionPass());
+  passes.addPass(createConvertControlFlowToLLVMPass());
+  ConvertFuncToLLVMPassOptions functions;
+  functions.useBarePtrCallConv = true;
+  passes.addPass(createConvertFuncToLLVMPass(functions));
+  passes.addPass(createReconcileUnrealizedCastsPass());
+  passes.addPass(createLowerCommands());
+}
+
+void p3d::lower::registerLowerPipeline() {
+  PassPipelineRegistration<>("p3d-lower", "from planned memory to modules of LLVM dialect", buildLowerPipeline);
+}

@@ -1,0 +1,46 @@
+//===- Passes.td - from stages to programs at fixed places ---------------------------------------------------------===//
+#ifndef P3D_MEMORY_PASSES
+#define P3D_MEMORY_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def ExpandNamedOps : Pass<"p3d-expand-named-ops", "::mlir::ModuleOp"> {
+  let summary = "writes named operations that have no kernel with those that have";
+  let description = [{
+    Guarantees that every operation has a generated kernel or one in kernels/Kernels.h: rope becomes halves, softmax_cross_entropy its pieces, embedding a gather
+    with ids from 0 on, sums of 16-bit floats f32 sums that are rounded once, a shard_slice that reaches beyond the end a pad and an even one.
+
+        %y = graph.reduce sum %x : bf16   ->   %s = graph.reduce sum %x : bf16 -> f32;  %y = graph.convert %s
+  }];
+  let dependentDialects = ["::p3d::graph::GraphDialect"];
+}
+
+def Bufferize : Pass<"p3d-bufferize", "::mlir::ModuleOp"> {
+  let summary = "blocks become exec.functions, stages exec.programs, values memory, operations commands";
+  let description = [{
+    Needs local types and an order on each stage. Element-wise operations are fused into the kernel of their user where that is one kernel; kernels are
+    linalg.generic in func.func, each content once.
+
+        %h = graph.einsum "bd,df->bf" %x, %up     ->   exec.einsum "bd,df->bf" (%x, %up) -> (%h)
+        %a = graph.gelu tanh %h                        exec.launch @gelu(%h) -> (%a)
+  }];
+  let dependentDialects = ["::p3d::exec::ExecDialect", "::mlir::func::FuncDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect"];
+}
+
+def PlanMemory : Pass<"p3d-plan-memory", "::mlir::ModuleOp"> {
+  let summary = "gives every buffer and temporary its place";
+  let description = [{
+    Temporaries whose lives do not overlap share bytes of the scratch. Accumulators that a step sets to zero are neighbours. Adds the optimizer's state.
+
+        exec.temporary : memref<2x32xf32>   ->   exec.temporary at 256 : memref<2x32xf32>
+  }];
+  let dependentDialects = ["::p3d::exec::ExecDialect"];
+}
+
+def VerifyMemory : Pass<"p3d-verify-memory", "::mlir::ModuleOp"> {
+  let summary = "rejects programs in which memory that is alive is overwritten";
+  let description = [{ Checks places alone, without the planner's notions: each command's operands against all that is alive around it. }];
+}
+
+#endif

@@ -1,0 +1,226 @@
+#include "passes/Memory/StageBufferizer.h"
+#include "passes/Memory/RegionBufferizer.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace p3d;
+using namespace p3d::memory;
+
+namespace {
+/// The commands of one task.
+class TaskBufferizer {
+public:
+  TaskBufferizer(pipe::TaskOp task, exec::ProgramOp program, KernelLibrary &kernels, SymbolTable &symbols)
+      : task(task), program(program), region(task.getBody().front(), kernels, symbols, createTask(task, program)) {}
+
+  LogicalResult run() {
+    for (Operation &op : task.getBody().front())
+      if (failed(placeOperands(&op)))
+        return failure();
+    for (Operation &op : task.getBody().front())
+      if (failed(bufferize(&op)))
+        return failure();
+    return success();
+  }
+
+private:
+  static OpBuilder createTask(pipe::TaskOp task, exec::ProgramOp program) {
+    auto builder = OpBuilder::atBlockEnd(&program.getBody().front());
+    OperationState state(task.getLoc(), exec::TaskOp::getOperationName());
+    state.addAttribute("kind", task.getKindAttr());
+    state.addRegion()->emplaceBlock();
+    return OpBuilder::atBlockEnd(&cast<exec::TaskOp>(builder.create(state)).getBody().front());
+  }
+
+  exec::BufferOp buffer(Operation *user, StringRef name) {
+    auto found = dyn_cast_or_null<exec::BufferOp>(SymbolTable::lookupSymbolIn(program, name));
+    if (!found)
+      user->emitOpError() << "names '" << name << "', which is no buffer of this stage";
+    return found;
+  }
+
+  /// The address of a buffer, taken once per task.
+  Value address(Operation *user, StringRef name) {
+    exec::BufferOp found = buffer(user, name);
+    if (!found)
+      return {};
+    Value &known = addresses[found];
+    if (!known) {
+      auto builder = OpBuilder::atBlockBegin(region.builder.getBlock());
+      known = builder.create<exec::AddressOp>(user->getLoc(), found.getMemory(), found.getSymName());
+    }
+    return known;
+  }
+
+  /// Before any command: values that a write or a send wants in a certain place.
+  LogicalResult placeOperands(Operation *op) {
+    if (auto write = dyn_cast<pipe::WriteOp>(op)) {
+      Value to = address(op, write.getBuffer());
+      if (!to)
+        return failure();
+      if (!isReadBefore(op, write.getBuffer()) && region.place(write.getValue(), to))
+        placed.insert(op);
+    } else if (auto send = dyn_cast<pipe::SendOp>(op)) {
+      if (isInSlot(send.getValue()))
+        placed.insert(op);
+      else if (region.place(send.getValue(), address(op, createSendBuffer(send).getSymName())))
+        placed.insert(op);
+    }
+    return success();
+  }
+
+  /// Whether a value is the memory of an activation, which stays until its slot is used again.
+  bool isInSlot(Value value) {
+    Value source = throughReshapes(value);
+    StringRef name;
+    if (auto read = source.getDefiningOp<pipe::ReadOp>())
+      name = read.getBuffer();
+    for (Operation *user : source.getUsers())
+      if (auto write = dyn_cast<pipe::WriteOp>(user); write && placed.contains(write))
+        name = write.getBuffer();
+    auto found = dyn_cast_or_null<exec::BufferOp>(name.empty() ? nullptr : SymbolTable::lookupSymbolIn(program, name));
+    return found && found.getKind() == pipe::BufferKind::Activation;
+  }
+
+  exec::BufferOp createSendBuffer(pipe::SendOp send) {
+    auto type = graph::tensorType(send.getValue());
+    OpBuilder builder(region.builder.getBlock()->getParentOp());
+    auto kind = pipe::BufferKindAttr::get(builder.getContext(), pipe::BufferKind::Activation);
+    std::string name = "send." + std::to_string(send.getChannel()) + "." + stringifyTaskKind(task.getKind()).str();
+    return builder.create<exec::BufferOp>(send.getLoc(), builder.getStringAttr(name), kind,
+                                          TypeAttr::get(exec::memoryType(type)), TypeAttr::get(type.getElementType()),
+                                          TypeAttr(), IntegerAttr(), IntegerAttr());
+  }
+
+  bool isReadBefore(Operation *op, StringRef name) {
+    return llvm::any_of(task.getBody().front().getOps<pipe::ReadOp>(), [&](pipe::ReadOp read) { return read.getBuffer() == name; });
+  }
+
+  LogicalResult bufferize(Operation *op) {
+    return TypeSwitch<Operation *, LogicalResult>(op)
+        .Case<pipe::ReadOp, pipe::WriteOp, pipe::AccumulateOp, pipe::SendOp, pipe::RecvOp, pipe::SynchronizeOp,
+              pipe::ReduceTiedOp, pipe::UpdateOp>([&](auto op) { return emit(op); })
+        .Default([&](Operation *op) { return region.bufferize(op); });
+  }
+
+  LogicalResult emit(pipe::ReadOp op) {
+    Value from = address(op, op.getBuffer());
+    if (!from)
+      return failure();
+    if (from.getType() != exec::memoryType(graph::tensorType(op.getResult())))
+      return op.emitOpError() << "reads a buffer of type " << from.getType();
+    region.bind(op.getResult(), from);
+    return success();
+  }
+
+  LogicalResult emit(pipe::WriteOp op) {
+    exec::BufferOp to = buffer(op, op.getBuffer());
+    if (to.getMemory() != exec::memoryType(graph::tensorType(op.getValue())))
+      return op.emitOpError() << "sets a buffer of type " << to.getMemory();
+    if (isReadBefore(op, op.getBuffer()))
+      return op.emitOpError() << "sets '" << op.getBuffer() << "', which the same task reads; a task reads the values of earlier tasks";
+    if (placed.contains(op))
+      return success();
+    return region.store(op.getLoc(), op.getValue(), address(op, op.getBuffer()), to.getElement(), Store::Set);
+  }
+
+  LogicalResult emit(pipe::AccumulateOp op) {
+    exec::BufferOp to = buffer(op, op.getBuffer());
+    if (!to)
+      return failure();
+    if (to.getMemory().getShape() != graph::tensorType(op.getValue()).getShape())
+      return op.emitOpError() << "adds to a buffer of type " << to.getMemory();
+    return region.store(op.getLoc(), op.getValue(), address(op, op.getBuffer()), to.getElement(), Store::Add);
+  }
+
+  LogicalResult emit(pipe::SendOp op) {
+    Value from = region.memory(op.getValue());
+    if (!placed.contains(op)) {
+      exec::BufferOp copy = buffer(op, "send." + std::to_string(op.getChannel()) + "." + stringifyTaskKind(task.getKind()).str());
+      from = address(op, copy.getSymName());
+      if (failed(region.store(op.getLoc(), op.getValue(), from, copy.getElement(), Store::Set)))
+        return failure();
+    }
+    auto reason = region.builder.getStringAttr("send to stage " + Twine(op.getStage()));
+    region.builder.create<exec::SendOp>(op.getLoc(), from, op.getStage(), op.getChannel(), reason);
+    return success();
+  }
+
+  LogicalResult emit(pipe::RecvOp op) {
+    auto reason = region.builder.getStringAttr("recv from stage " + Twine(op.getStage()));
+    region.builder.create<exec::RecvOp>(op.getLoc(), region.allocate(op.getResult()), op.getStage(), op.getChannel(), reason);
+    return success();
+  }
+
+  LogicalResult reduce(Operation *op, ArrayRef<StringRef> names, exec::Group group, int64_t number, StringRef reason) {
+    // One message per element type.
+    llvm::MapVector<Type, SmallVector<Value>> byType;
+    for (StringRef name : names) {
+      exec::BufferOp found = buffer(op, name);
+      if (!found)
+        return failure();
+      byType[found.getElement()].push_back(address(op, name));
+    }
+    for (auto &[type, memories] : byType)
+      region.builder.create<exec::AllReduceOp>(op->getLoc(), dist::ReduceKind::Sum, memories, group, number, type, reason);
+    return success();
+  }
+
+  LogicalResult emit(pipe::SynchronizeOp op) {
+    auto group = exec::symbolizeGroup(op.getAxis());
+    if (!group)
+      return op.emitOpError() << "is over '" << op.getAxis() << "'; expected tp, dp, pp or norm";
+    SmallVector<StringRef> names;
+    for (Attribute name : op.getBuffers())
+      names.push_back(cast<FlatSymbolRefAttr>(name).getValue());
+    return reduce(op, names, *group, 0, op.getReason());
+  }
+
+  LogicalResult emit(pipe::ReduceTiedOp op) {
+    return reduce(op, op.getBuffer(), exec::Group::Tied, op.getGroup(), "tied " + op.getBuffer().str());
+  }
+
+  LogicalResult emit(pipe::UpdateOp op) {
+    region.builder.create<exec::UpdateOp>(op.getLoc(), op.getOptimizer(), op.getParameter(), op.getGradient(), op.getDecay());
+    return success();
+  }
+
+  pipe::TaskOp task;
+  exec::ProgramOp program;
+  RegionBufferizer region;
+  DenseMap<Operation *, Value> addresses;
+  DenseSet<Operation *> placed;
+};
+
+exec::ProgramOp createProgram(pipe::StageOp stage) {
+  OpBuilder builder(stage);
+  OperationState state(stage.getLoc(), exec::ProgramOp::getOperationName());
+  exec::ProgramOp::build(builder, state, stage.getSymNameAttr(), stage.getIndexAttr(),
+                         builder.getI64IntegerAttr(stage.getSlots().value_or(1)), stage.getOrderAttr(), IntegerAttr(),
+                         IntegerAttr(), IntegerAttr());
+  state.regions.front()->emplaceBlock();
+  auto program = cast<exec::ProgramOp>(builder.create(state));
+  program->setAttr("layers", stage.getLayersAttr());
+  return program;
+}
+
+void createBuffer(OpBuilder &builder, pipe::BufferOp buffer) {
+  auto type = buffer.getTensorType();
+  auto made = builder.create<exec::BufferOp>(buffer.getLoc(), buffer.getSymNameAttr(), buffer.getKindAttr(),
+                                             TypeAttr::get(exec::memoryType(type)), TypeAttr::get(type.getElementType()),
+                                             buffer.getGlobalTypeAttr(), IntegerAttr(), IntegerAttr());
+  for (NamedAttribute attr : buffer->getDiscardableAttrs())
+    made->setAttr(attr.getName(), attr.getValue());
+}
+} // namespace
+
+LogicalResult p3d::memory::bufferizeStage(pipe::StageOp stage, KernelLibrary &kernels, SymbolTable &symbols) {
+  exec::ProgramOp program = createProgram(stage);
+  auto builder = OpBuilder::atBlockEnd(&program.getBody().front());
+  for (auto buffer : stage.getOps<pipe::BufferOp>())
+    createBuffer(builder, buffer);
+  for (auto task : stage.getOps<pipe::TaskOp>())
+    if (failed(TaskBufferizer(task, program, kernels, symbols).run()))
+      return failure();
+  return success();
+}

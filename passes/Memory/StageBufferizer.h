@@ -1,0 +1,12 @@
+// A stage as a program: buffers of the arena, and a list of commands for each task.
+#pragma once
+
+#include "dialects/Pipe/PipeOps.h"
+#include "passes/Memory/KernelLibrary.h"
+
+namespace p3d::memory {
+
+/// Adds the exec.program of `stage` before it.
+mlir::LogicalResult bufferizeStage(pipe::StageOp stage, KernelLibrary &kernels, mlir::SymbolTable &symbols);
+
+} // namespace p3d::memory

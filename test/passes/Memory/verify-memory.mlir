@@ -1,0 +1,46 @@
+// Programs that overwrite what is alive are rejected, whoever planned them.
+// RUN: p3dc-opt %s -p3d-verify-memory -split-input-file -verify-diagnostics
+
+func.func private @kernel.neg(%x: memref<16xf32>, %y: memref<16xf32>) { return }
+
+// The second temporary takes the place of the first, which is read afterwards.
+exec.function @overwritten(%x: memref<16xf32>, %y: memref<16xf32>) attributes {outs = 1 : i64, scratch_bytes = 64 : i64} {
+  // expected-note @+1 {{the temporary; it was never written, or overwritten since}}
+  %a = exec.temporary at 0 : memref<16xf32>
+  %b = exec.temporary at 0 : memref<16xf32>
+  exec.launch @kernel.neg(%x) -> (%a) : (memref<16xf32>) -> memref<16xf32>
+  exec.launch @kernel.neg(%x) -> (%b) : (memref<16xf32>) -> memref<16xf32>
+  // expected-error @+1 {{reads a temporary at [0, 64) that is not alive}}
+  exec.launch @kernel.neg(%a) -> (%y) : (memref<16xf32>) -> memref<16xf32>
+}
+
+// -----
+
+func.func private @kernel.neg(%x: memref<16xf32>, %y: memref<16xf32>) { return }
+
+exec.function @clash(%x: memref<16xf32>, %y: memref<16xf32>) attributes {outs = 1 : i64, scratch_bytes = 128 : i64} {
+  %a = exec.temporary at 0 : memref<16xf32>
+  %b = exec.temporary at 32 : memref<16xf32>
+  exec.launch @kernel.neg(%x) -> (%a) : (memref<16xf32>) -> memref<16xf32>
+  // expected-error @+1 {{writes memory that it reads or writes as another operand}}
+  exec.launch @kernel.neg(%a) -> (%b) : (memref<16xf32>) -> memref<16xf32>
+}
+
+// -----
+
+func.func private @kernel.neg(%x: memref<16xf32>, %y: memref<16xf32>) { return }
+
+exec.function @outside(%x: memref<16xf32>) attributes {outs = 0 : i64, scratch_bytes = 64 : i64} {
+  %a = exec.temporary at 64 : memref<16xf32>
+  // expected-error @+1 {{writes [64, 128) of a scratch of 64 bytes}}
+  exec.launch @kernel.neg(%x) -> (%a) : (memref<16xf32>) -> memref<16xf32>
+}
+
+// -----
+
+exec.program @stage0 index 0 slots 2 arena 512 zero 0 at 0 {
+  // expected-error @+1 {{lies at [64, 128)}}
+  exec.buffer activation @a at 0 stride 64 : memref<16xf32> of f32
+  // expected-note @+1 {{and overlaps what lies at [96, 160)}}
+  exec.buffer parameter @b at 96 : memref<16xf32> of f32
+}
