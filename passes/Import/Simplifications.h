@@ -12,6 +12,9 @@ void addArithmeticSimplifications(mlir::RewritePatternSet &patterns);
 /// Transposes become letters.
 void addEinsumSimplifications(mlir::RewritePatternSet &patterns);
 
+/// Merging reshapes move towards the results.
+void addReshapeSimplifications(mlir::RewritePatternSet &patterns);
+
 /// A pattern from a function.
 template <typename OpTy> struct Rewrite : mlir::OpRewritePattern<OpTy> {
   using Function = mlir::LogicalResult (*)(OpTy, mlir::PatternRewriter &);

@@ -57,13 +57,17 @@ template <typename OpTy> LogicalResult simplifyBinary(OpTy op, PatternRewriter &
   if (succeeded(foldUniform(op, rewriter)))
     return success();
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  if constexpr (std::is_same_v<OpTy, graph::AddOp>)
-    return dropNeutral(op, 0, true, rewriter);
-  else if constexpr (std::is_same_v<OpTy, graph::SubOp>)
+  if constexpr (std::is_same_v<OpTy, graph::AddOp>) {
+    // 0 + x of scalars starts a sum over layers (auxiliary losses): kept, so that the first layer is like the others.
+    return op.getType().getRank() == 0 ? failure() : dropNeutral(op, 0, true, rewriter);
+  } else if constexpr (std::is_same_v<OpTy, graph::SubOp>)
     return dropNeutral(op, 0, false, rewriter);
-  else if constexpr (std::is_same_v<OpTy, graph::MulOp>)
+  else if constexpr (std::is_same_v<OpTy, graph::MulOp>) {
+    for (auto [number, x] : {std::pair(op.getLhs(), op.getRhs()), std::pair(op.getRhs(), op.getLhs())})
+      if (isUniform(number, -1) && isa<FloatType>(op.getType().getElementType()))
+        return rewriter.replaceOpWithNewOp<graph::NegOp>(op, op.getType(), x), success();
     return dropNeutral(op, 1, true, rewriter);
-  else if constexpr (std::is_same_v<OpTy, graph::DivOp>)
+  } else if constexpr (std::is_same_v<OpTy, graph::DivOp>)
     return dropNeutral(op, 1, false, rewriter);
   else if constexpr (std::is_same_v<OpTy, graph::MaxOp>)
     return dropNeutral(op, -infinity, true, rewriter);
@@ -120,8 +124,29 @@ LogicalResult simplifySelect(graph::SelectOp op, PatternRewriter &rewriter) {
   return failure();
 }
 
-/// Positions are never below 0 nor beyond their dimension.
+bool holds(graph::ComparePredicate predicate, double a, double b) {
+  switch (predicate) {
+  case graph::ComparePredicate::Eq:
+    return a == b;
+  case graph::ComparePredicate::Ne:
+    return a != b;
+  case graph::ComparePredicate::Lt:
+    return a < b;
+  case graph::ComparePredicate::Le:
+    return a <= b;
+  case graph::ComparePredicate::Gt:
+    return a > b;
+  case graph::ComparePredicate::Ge:
+    return a >= b;
+  }
+  llvm_unreachable("all predicates are handled");
+}
+
+/// Comparisons of numbers; positions are never below 0 nor beyond their dimension.
 LogicalResult simplifyCompare(graph::CompareOp op, PatternRewriter &rewriter) {
+  auto lhs = uniformValue(op.getLhs()), rhs = uniformValue(op.getRhs());
+  if (lhs && rhs)
+    return rewriter.replaceOp(op, splat(rewriter, op.getLoc(), op.getType(), holds(op.getPredicate(), *lhs, *rhs))), success();
   std::optional<int64_t> dim = iotaDim(op.getLhs());
   std::optional<double> bound = uniformValue(op.getRhs());
   if (!dim || !bound)

@@ -20,6 +20,7 @@ struct SimplifyGraphPass : p3d::impl::SimplifyGraphBase<SimplifyGraphPass> {
     import::addMovementSimplifications(set);
     import::addArithmeticSimplifications(set);
     import::addEinsumSimplifications(set);
+    import::addReshapeSimplifications(set);
     patterns = FrozenRewritePatternSet(std::move(set));
     return success();
   }

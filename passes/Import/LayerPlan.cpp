@@ -1,0 +1,203 @@
+#include "passes/Import/LayerPlan.h"
+#include "passes/Import/RepeatedRuns.h"
+
+using namespace mlir;
+using namespace p3d;
+using namespace p3d::import;
+
+bool p3d::import::isCarriedScalar(Operation *op) {
+  return isa<graph::AddOp>(op) && graph::tensorType(op->getResult(0)).getRank() == 0;
+}
+
+namespace {
+
+bool isScalar(Value value) { return graph::tensorType(value).getRank() == 0; }
+
+/// The active operations. Sums of two active scalars stand directly after the later of them, so that an auxiliary loss is added where it arises.
+SmallVector<Operation *> orderChain(graph::ProgramOp program, const Dependence &dependence) {
+  SmallVector<Operation *> active;
+  DenseMap<Operation *, SmallVector<Operation *, 1>> followers;
+  DenseMap<Operation *, size_t> place;
+  SmallVector<Operation *> leading;
+  for (Operation &op : program.getBody().front().without_terminator()) {
+    if (dependence.of(&op) != Source::Active)
+      continue;
+    size_t index = place.size();
+    place[&op] = index;
+    Operation *latest = nullptr;
+    size_t scalars = 0;
+    for (Value operand : op.getOperands())
+      if (Operation *def = operand.getDefiningOp(); def && place.count(def)) {
+        scalars += isScalar(operand);
+        if (!latest || place[def] > place[latest])
+          latest = def;
+      }
+    if (isCarriedScalar(&op) && scalars == 2 && latest) {
+      followers[latest].push_back(&op);
+      place[&op] = place[latest];
+    } else {
+      leading.push_back(&op);
+    }
+  }
+  for (Operation *op : leading) {
+    SmallVector<Operation *> stack{op};
+    while (!stack.empty()) {
+      Operation *next = stack.pop_back_val();
+      active.push_back(next);
+      auto it = followers.find(next);
+      if (it != followers.end())
+        llvm::append_range(stack, llvm::reverse(it->second));
+    }
+  }
+  return active;
+}
+
+class LayerFinder {
+public:
+  LayerFinder(graph::ProgramOp program, const Dependence &dependence, SmallVector<Operation *> chain)
+      : program(program), dependence(dependence), chain(std::move(chain)) {
+    for (auto [i, op] : llvm::enumerate(this->chain))
+      position[op] = i;
+    measureLifetimes();
+  }
+
+  SmallVector<LayerPart> find() {
+    Candidate best = evaluate(chain.size() + 1);
+    // Long-lived values, the longest first, for as long as they reach across layers.
+    SmallVector<size_t> spans;
+    for (const Lifetime &life : lifetimes)
+      spans.push_back(life.last - life.def);
+    llvm::sort(spans, std::greater<>());
+    spans.erase(llvm::unique(spans), spans.end());
+    constexpr size_t kMaxTried = 16;
+    for (size_t span : ArrayRef(spans).take_front(kMaxTried)) {
+      Candidate candidate = evaluate(span);
+      bool reachesAcross = span >= 2 * candidate.longestLayer && 2 * candidate.covered >= chain.size();
+      if (candidate.covered > best.covered && reachesAcross)
+        best = candidate;
+    }
+    return toParts(best);
+  }
+
+private:
+  /// A non-scalar active value: defined by chain[def], used last by chain[last] (chain.size(): by the program's results).
+  struct Lifetime {
+    size_t def, last;
+  };
+  struct Candidate {
+    SmallVector<std::pair<size_t, size_t>> layers; // of the chain
+    size_t covered = 0, longestLayer = 0;
+  };
+
+  void measureLifetimes() {
+    for (auto [i, op] : llvm::enumerate(chain))
+      for (Value result : op->getResults()) {
+        if (isScalar(result))
+          continue;
+        size_t last = i;
+        for (Operation *user : result.getUsers()) {
+          auto it = position.find(user);
+          last = std::max(last, it == position.end() ? chain.size() : it->second);
+        }
+        if (last > i)
+          lifetimes.push_back({i, last});
+      }
+  }
+
+  /// Layers when values alive for `longSpan` operations or more do not count.
+  Candidate evaluate(size_t longSpan) {
+    SmallVector<int> change(chain.size() + 2, 0);
+    for (const Lifetime &life : lifetimes)
+      if (life.last - life.def < longSpan) {
+        ++change[life.def + 1];
+        --change[life.last + 1];
+      }
+    SmallVector<size_t> bounds{0};
+    int alive = 0;
+    for (size_t cut = 1; cut < chain.size(); ++cut)
+      if ((alive += change[cut]) == 1)
+        bounds.push_back(cut);
+    bounds.push_back(chain.size());
+    SmallVector<Segment> segments;
+    for (size_t i = 0; i + 1 < bounds.size(); ++i)
+      segments.push_back(describe(bounds[i], bounds[i + 1]));
+    Candidate candidate;
+    for (auto [first, count] : findLayers(segments)) {
+      size_t begin = segments[first].begin, end = segments[first + count - 1].end;
+      candidate.layers.push_back({begin, end});
+      candidate.covered += end - begin;
+      candidate.longestLayer = std::max(candidate.longestLayer, end - begin);
+    }
+    return candidate;
+  }
+
+  Segment describe(size_t begin, size_t end) {
+    Segment segment{begin, end};
+    DenseMap<Value, unsigned> numbers;
+    llvm::hash_code exact = 0, alike = 0;
+    for (Operation *op : ArrayRef(chain).slice(begin, end - begin)) {
+      auto name = op->getName().getAsOpaquePointer();
+      exact = llvm::hash_combine(exact, name, op->getAttrDictionary());
+      alike = llvm::hash_combine(alike, name, op->getAttr("spec"), op->getAttr("kind"));
+      for (Value operand : op->getOperands()) {
+        auto type = graph::tensorType(operand);
+        bool isLocal = false;
+        if (Operation *def = operand.getDefiningOp(); def && position.count(def))
+          isLocal = position.lookup(def) >= begin;
+        unsigned source = isCarriedScalar(op) && !isLocal ? ~0u : unsigned(dependence.of(operand));
+        unsigned number = dependence.of(operand) == Source::Active ? numbers.try_emplace(operand, numbers.size()).first->second : ~0u;
+        exact = llvm::hash_combine(exact, source, number, type.getAsOpaquePointer());
+        alike = llvm::hash_combine(alike, source, number, type.getRank(), type.getElementType().getAsOpaquePointer());
+        if (dependence.of(operand) == Source::Parameter)
+          segment.contractions += isa<graph::EinsumOp>(op), collectParameters(operand, segment.parameters);
+      }
+      for (Value result : op->getResults())
+        numbers.try_emplace(result, numbers.size());
+    }
+    segment.exact = exact;
+    segment.alike = alike;
+    return segment;
+  }
+
+  /// Names of the parameters behind `value`.
+  void collectParameters(Value value, SmallVectorImpl<StringRef> &names) {
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      if (auto name = program.getArgAttrOfType<StringAttr>(argument.getArgNumber(), graph::kNameAttr))
+        names.push_back(name.getValue());
+      return;
+    }
+    for (Value operand : value.getDefiningOp()->getOperands())
+      if (dependence.of(operand) == Source::Parameter)
+        collectParameters(operand, names);
+  }
+
+  SmallVector<LayerPart> toParts(const Candidate &candidate) {
+    SmallVector<LayerPart> parts;
+    size_t done = 0;
+    for (auto [begin, end] : candidate.layers) {
+      if (begin > done && parts.empty())
+        parts.push_back({done, begin, false});
+      // What stands between two layers belongs to the second.
+      parts.push_back({parts.empty() || !parts.back().isLayer ? begin : done, end, true});
+      done = end;
+    }
+    if (done < chain.size())
+      parts.push_back({done, chain.size(), false});
+    return parts;
+  }
+
+  graph::ProgramOp program;
+  const Dependence &dependence;
+  SmallVector<Operation *> chain;
+  DenseMap<Operation *, size_t> position;
+  SmallVector<Lifetime> lifetimes;
+};
+
+} // namespace
+
+LayerPlan p3d::import::planLayers(graph::ProgramOp program, const Dependence &dependence) {
+  LayerPlan plan;
+  plan.chain = orderChain(program, dependence);
+  plan.parts = LayerFinder(program, dependence, plan.chain).find();
+  return plan;
+}
