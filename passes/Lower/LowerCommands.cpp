@@ -95,8 +95,6 @@ struct LowerCommands : lower::impl::LowerCommandsBase<LowerCommands> {
     ModuleOp common = createModule(module, "common");
     for (auto kernel : llvm::make_early_inc_range(module.getOps<LLVM::LLVMFuncOp>())) {
       kernel->moveBefore(common.getBody(), common.getBody()->end());
-      if (!kernel.isExternal())
-        kernel.setLinkage(LLVM::Linkage::Internal);
     }
     LlvmBuilder llvm(common, module.getLoc());
     for (auto function : module.getOps<exec::FunctionOp>())

@@ -37,7 +37,7 @@ public:
   }
 
   int64_t plan(Block &commands) {
-    MapVector<Operation *, LiveInterval> lives; // of temporaries and of calls' scratch
+    llvm::MapVector<Operation *, LiveInterval> lives; // of temporaries and of calls' scratch
     for (auto [time, op] : llvm::enumerate(commands)) {
       if (auto call = dyn_cast<exec::CallOp>(op))
         lives[&op] = {plan(symbols.lookup<exec::FunctionOp>(call.getCallee())), int64_t(time), int64_t(time)};
@@ -54,7 +54,7 @@ public:
   }
 
 private:
-  int64_t assign(Block &commands, MapVector<Operation *, LiveInterval> &lives) {
+  int64_t assign(Block &commands, llvm::MapVector<Operation *, LiveInterval> &lives) {
     SmallVector<LiveInterval> intervals;
     for (auto &[op, life] : lives)
       intervals.push_back(life);
