@@ -7,6 +7,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/ToolOutputFile.h"
@@ -51,28 +52,54 @@ LogicalResult writeModule(ModuleOp module, StringRef path) {
   return success();
 }
 
-/// Runs the levels after `options.from` up to `last`; with --dump writes each, with --timing says how long each took.
-LogicalResult runLevels(ModuleOp module, const Options &options, StringRef last) {
+/// Runs `level`; with --dump writes its IR, with --timing says how long it took.
+LogicalResult runLevel(ModuleOp module, const Level &level, const Options &options) {
+  Clock clock;
+  PassManager passes(module.getContext());
+  if (options.timing)
+    passes.enableTiming();
+  level.build(passes, options);
+  if (failed(passes.run(module)))
+    return failure();
+  if (options.timing)
+    llvm::errs() << llvm::format("%-10s %8.3f s\n", level.name, clock.seconds());
+  if (options.dump.empty())
+    return success();
+  return writeModule(module, options.dump + "/" + level.name + ".mlir");
+}
+
+/// What the output needs of levels that later ones consume.
+struct Snapshots {
+  OwningOpRef<ModuleOp> scheduled;
+  std::vector<StageMemory> memory;
+};
+
+/// Runs the levels after `options.from` up to `options.emit`, or all.
+LogicalResult runLevels(ModuleOp module, const Options &options, Snapshots &snapshots) {
   bool started = options.from.empty();
   for (const Level &level : levels()) {
-    if (started) {
-      Clock clock;
-      PassManager passes(module.getContext());
-      if (options.timing)
-        passes.enableTiming();
-      level.build(passes, options);
-      if (failed(passes.run(module)))
-        return failure();
-      if (options.timing)
-        llvm::errs() << llvm::format("%-10s %8.3f s\n", level.name, clock.seconds());
-      if (!options.dump.empty() && failed(writeModule(module, options.dump + "/" + level.name + ".mlir")))
-        return failure();
-    }
-    started |= options.from == level.name;
-    if (last == level.name)
+    StringRef name = level.name;
+    if (started && failed(runLevel(module, level, options)))
+      return failure();
+    started |= options.from == name;
+    if (options.emit == name)
       return success();
+    if (options.emit.empty() && name == "schedule")
+      snapshots.scheduled = module.clone();
+    if (options.emit.empty() && name == "memory")
+      snapshots.memory = measureMemory(module);
   }
   return success();
+}
+
+ManifestInputs manifestInputs(const Options &options, std::vector<StageMemory> memory) {
+  ManifestInputs inputs;
+  inputs.model = llvm::sys::path::stem(options.input).str();
+  inputs.rankOrder = *RankOrder::parse(options.rankOrder);
+  inputs.schedule = options.schedule;
+  inputs.stages = options.stages;
+  inputs.memory = std::move(memory);
+  return inputs;
 }
 
 void printPeakMemory() {
@@ -90,6 +117,7 @@ int compile(const Options &options) {
   registerDialects(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   context.allowUnregisteredDialects();
+  context.printOpOnDiagnostic(false);
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(text), llvm::SMLoc());
   SourceMgrDiagnosticHandler diagnostics(sources, &context);
@@ -99,13 +127,17 @@ int compile(const Options &options) {
   if (!options.dump.empty())
     if (std::error_code code = llvm::sys::fs::create_directories(options.dump))
       return complain(options.dump + ": " + code.message());
-  if (failed(runLevels(*module, options, options.emit)))
+  Snapshots snapshots;
+  if (failed(runLevels(*module, options, snapshots)))
     return kUserError;
   int code = 0;
+  Clock clock;
   if (!options.emit.empty())
     code = failed(writeModule(*module, options.output)) ? kUserError : 0;
   else
-    code = writePrograms(*module, options);
+    code = writePrograms(*snapshots.scheduled, *module, manifestInputs(options, std::move(snapshots.memory)), options);
+  if (options.timing)
+    llvm::errs() << llvm::format("write      %8.3f s\n", clock.seconds());
   if (options.timing)
     printPeakMemory();
   return code;

@@ -1,5 +1,6 @@
 #include "compiler/Options.h"
 #include "compiler/Pipeline.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Regex.h"
 #include "llvm/Support/WithColor.h"
@@ -10,22 +11,22 @@ namespace cl = llvm::cl;
 namespace {
 cl::OptionCategory category("p3dc options");
 
-cl::opt<std::string> input(cl::Positional, cl::desc("MODEL.mlir"), cl::Required, cl::cat(category));
-cl::opt<std::string> output("o", cl::desc("directory of the compiled programs (with --emit: a file)"), cl::value_desc("path"), cl::cat(category));
-cl::opt<std::string> mesh("mesh", cl::desc("TPxPPxDP like 4x4x2, or tp=4,pp=4,dp=2 (1x1x1)"), cl::init("1x1x1"), cl::value_desc("mesh"), cl::cat(category));
-cl::opt<std::string> rankOrder("rank-order", cl::desc("axes of the rank number, the fastest first: tp-dp-pp or tp-pp-dp (tp-dp-pp)"), cl::init("tp-dp-pp"), cl::value_desc("order"), cl::cat(category));
-cl::opt<int64_t> microbatches("microbatches", cl::desc("microbatches per replica and step (1 if PP=1, else the largest divisor of the replica's batch not above 2 x PP)"), cl::init(0), cl::value_desc("n"), cl::cat(category));
-cl::opt<std::string> schedule("schedule", cl::desc("gpipe or 1f1b (1f1b)"), cl::init("1f1b"), cl::value_desc("name"), cl::cat(category));
-cl::opt<std::string> stages("stages", cl::desc("auto, or the layers of each stage like 20,20,20,20 (auto)"), cl::init("auto"), cl::value_desc("counts"), cl::cat(category));
-cl::opt<std::string> optimizer("optimizer", cl::desc("adamw, sgd or none (adamw)"), cl::init("adamw"), cl::value_desc("name"), cl::cat(category));
-cl::opt<std::string> params("params", cl::desc("regular expression: arguments that are parameters"), cl::value_desc("regex"), cl::cat(category));
-cl::opt<std::string> inputs("inputs", cl::desc("regular expression: arguments that are inputs"), cl::value_desc("regex"), cl::cat(category));
-cl::opt<std::string> freeze("freeze", cl::desc("regular expression: parameters that are loaded but not trained"), cl::value_desc("regex"), cl::cat(category));
-cl::opt<std::string> cpu("cpu", cl::desc("CPU to generate code for: native or a name (native)"), cl::init("native"), cl::value_desc("name"), cl::cat(category));
-cl::opt<std::string> emit("emit", cl::desc("print the IR after a level and stop"), cl::value_desc("level"), cl::cat(category));
-cl::opt<std::string> from("from", cl::desc("the input is the IR after a level; go on from there"), cl::value_desc("level"), cl::cat(category));
-cl::opt<std::string> dump("dump", cl::desc("directory for the IR after every level"), cl::value_desc("dir"), cl::cat(category));
-cl::opt<bool> timing("timing", cl::desc("wall seconds of each level and pass, peak memory"), cl::cat(category));
+cl::opt<std::string> inputFlag(cl::Positional, cl::desc("MODEL.mlir"), cl::Required, cl::cat(category));
+cl::opt<std::string> outputFlag("o", cl::desc("directory of the compiled programs (with --emit: a file)"), cl::value_desc("path"), cl::cat(category));
+cl::opt<std::string> meshFlag("mesh", cl::desc("TPxPPxDP like 4x4x2, or tp=4,pp=4,dp=2 (1x1x1)"), cl::init("1x1x1"), cl::value_desc("mesh"), cl::cat(category));
+cl::opt<std::string> rankOrderFlag("rank-order", cl::desc("axes of the rank number, the fastest first: tp-dp-pp or tp-pp-dp (tp-dp-pp)"), cl::init("tp-dp-pp"), cl::value_desc("order"), cl::cat(category));
+cl::opt<int64_t> microbatchesFlag("microbatches", cl::desc("microbatches per replica and step (1 if PP=1, else the largest divisor of the replica's batch not above 2 x PP)"), cl::init(0), cl::value_desc("n"), cl::cat(category));
+cl::opt<std::string> scheduleFlag("schedule", cl::desc("gpipe or 1f1b (1f1b)"), cl::init("1f1b"), cl::value_desc("name"), cl::cat(category));
+cl::opt<std::string> stagesFlag("stages", cl::desc("auto, or the layers of each stage like 20,20,20,20 (auto)"), cl::init("auto"), cl::value_desc("counts"), cl::cat(category));
+cl::opt<std::string> optimizerFlag("optimizer", cl::desc("adamw, sgd or none (adamw)"), cl::init("adamw"), cl::value_desc("name"), cl::cat(category));
+cl::opt<std::string> paramsFlag("params", cl::desc("regular expression: arguments that are parameters"), cl::value_desc("regex"), cl::cat(category));
+cl::opt<std::string> inputsFlag("inputs", cl::desc("regular expression: arguments that are inputs"), cl::value_desc("regex"), cl::cat(category));
+cl::opt<std::string> freezeFlag("freeze", cl::desc("regular expression: parameters that are loaded but not trained"), cl::value_desc("regex"), cl::cat(category));
+cl::opt<std::string> cpuFlag("cpu", cl::desc("CPU to generate code for: native or a name (native)"), cl::init("native"), cl::value_desc("name"), cl::cat(category));
+cl::opt<std::string> emitFlag("emit", cl::desc("print the IR after a level and stop"), cl::value_desc("level"), cl::cat(category));
+cl::opt<std::string> fromFlag("from", cl::desc("the input is the IR after a level; go on from there"), cl::value_desc("level"), cl::cat(category));
+cl::opt<std::string> dumpFlag("dump", cl::desc("directory for the IR after every level"), cl::value_desc("dir"), cl::cat(category));
+cl::opt<bool> timingFlag("timing", cl::desc("wall seconds of each level and pass, peak memory"), cl::cat(category));
 
 bool complain(const llvm::Twine &text) {
   llvm::WithColor::error(llvm::errs(), "p3dc") << text << "\n";
@@ -54,11 +55,11 @@ bool isLevel(llvm::StringRef flag, llvm::StringRef value) {
 }
 
 bool validate() {
-  if (microbatches.getNumOccurrences() && microbatches < 1)
-    return complain("--microbatches=" + llvm::Twine(microbatches) + ": expected at least 1");
-  return isOneOf("rank-order", rankOrder, {"tp-dp-pp", "tp-pp-dp"}) && isOneOf("schedule", schedule, {"gpipe", "1f1b"}) &&
-         isOneOf("optimizer", optimizer, {"adamw", "sgd", "none"}) && isRegex("params", params) && isRegex("inputs", inputs) &&
-         isRegex("freeze", freeze) && isLevel("emit", emit) && isLevel("from", from);
+  if (microbatchesFlag.getNumOccurrences() && microbatchesFlag < 1)
+    return complain("--microbatches=" + llvm::Twine(microbatchesFlag) + ": expected at least 1");
+  return isOneOf("rank-order", rankOrderFlag, {"tp-dp-pp", "tp-pp-dp"}) && isOneOf("schedule", scheduleFlag, {"gpipe", "1f1b"}) &&
+         isOneOf("optimizer", optimizerFlag, {"adamw", "sgd", "none"}) && isRegex("params", paramsFlag) && isRegex("inputs", inputsFlag) &&
+         isRegex("freeze", freezeFlag) && isLevel("emit", emitFlag) && isLevel("from", fromFlag);
 }
 } // namespace
 
@@ -69,29 +70,29 @@ std::optional<Options> Options::parse(int argc, char **argv) {
     overview += "  " + std::string(level.name) + ": " + level.meaning + "\n";
   if (!cl::ParseCommandLineOptions(argc, argv, overview, &llvm::errs()) || !validate())
     return std::nullopt;
-  llvm::Expected<Mesh> parsedMesh = Mesh::parse(mesh);
+  llvm::Expected<Mesh> parsedMesh = Mesh::parse(meshFlag);
   if (!parsedMesh) {
     complain(llvm::toString(parsedMesh.takeError()));
     return std::nullopt;
   }
   Options options;
-  options.input = input;
-  options.output = output;
+  options.input = inputFlag;
+  options.output = outputFlag;
   options.mesh = *parsedMesh;
-  options.rankOrder = rankOrder;
-  if (microbatches.getNumOccurrences())
-    options.microbatches = microbatches;
-  options.schedule = schedule;
-  options.stages = stages;
-  options.optimizer = optimizer;
-  options.params = params;
-  options.inputs = inputs;
-  options.freeze = freeze;
-  options.cpu = cpu;
-  options.emit = emit;
-  options.from = from;
-  options.dump = dump;
-  options.timing = timing;
+  options.rankOrder = rankOrderFlag;
+  if (microbatchesFlag.getNumOccurrences())
+    options.microbatches = microbatchesFlag;
+  options.schedule = scheduleFlag;
+  options.stages = stagesFlag;
+  options.optimizer = optimizerFlag;
+  options.params = paramsFlag;
+  options.inputs = inputsFlag;
+  options.freeze = freezeFlag;
+  options.cpu = cpuFlag;
+  options.emit = emitFlag;
+  options.from = fromFlag;
+  options.dump = dumpFlag;
+  options.timing = timingFlag;
   if (options.emit.empty() && options.output.empty()) {
     complain("neither -o DIR nor --emit=LEVEL is given; nothing would be written");
     return std::nullopt;

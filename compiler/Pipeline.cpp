@@ -17,14 +17,29 @@ namespace {
 
 void buildImport(OpPassManager &passes, const Options &options) {
   // Refuses what is no loss function before any work is done on it.
-  passes.addPass(createCheckInput());
+  passes.addPass(createCheckInput({/*allowNonScalar=*/options.emit == "import"}));
   passes.addPass(createInlineCalls());
   passes.addNestedPass<func::FuncOp>(createUnrollLoops());
   passes.addPass(createConvertToGraph({options.params, options.inputs, options.freeze}));
-  passes.addNestedPass<graph::ProgramOp>(createSimplifyGraph());
+  OpPassManager &program = passes.nest<graph::ProgramOp>();
+  program.addPass(createSimplifyGraph());
+  program.addPass(createAssignRoles());
+  // Weights are cut before named operations are sought: q, k and v are then three products, as attention wants them.
+  program.addPass(createSinkSlices());
+  program.addPass(createSplitParameters());
+  program.addPass(createSimplifyGraph());
+  program.addPass(createRecognizeLookups());
+  program.addPass(createRecognizeNorms());
+  program.addPass(createRecognizeActivations());
+  program.addPass(createRecognizeSoftmax());
+  // Attention is sought around a softmax.
+  program.addPass(createRecognizeAttention());
+  program.addPass(createSimplifyGraph());
   passes.addPass(createOutlineLayers());
-  // Last: a use may be a named op, found above, in a block, made above.
+  // A use may be a named op, found above, in a block, made above.
   passes.addPass(createChooseInitialization());
+  if (options.emit != "import")
+    passes.addPass(createVerifyImport());
 }
 
 void buildAutodiff(OpPassManager &passes, const Options &options) {
@@ -60,6 +75,15 @@ void buildSchedule(OpPassManager &passes, const Options &options) {
   passes.addPass(createVerifySchedulePass());
 }
 
+void buildMemory(OpPassManager &passes, const Options &) {
+  passes.addPass(memory::createExpandNamedOps());
+  passes.addPass(memory::createBufferize());
+  passes.addPass(memory::createPlanMemory());
+  passes.addPass(memory::createVerifyMemory());
+}
+
+void buildLower(OpPassManager &passes, const Options &) { lower::buildLowerPipeline(passes); }
+
 } // namespace
 
 ArrayRef<Level> p3d::levels() {
@@ -71,6 +95,8 @@ ArrayRef<Level> p3d::levels() {
       {"stage", "the tasks and transfers of each pipeline stage", buildStage},
       {"replicate", "one synchronisation of gradients a step", buildReplicate},
       {"schedule", "the order of each stage's tasks", buildSchedule},
+      {"memory", "a program of commands at fixed offsets for each stage", buildMemory},
+      {"lower", "LLVM code of each program and of the kernels that they share", buildLower},
   };
   return table;
 }

@@ -1,0 +1,228 @@
+// manifest.json, plan.json and the cube, read off the stages.
+#include "compiler/Manifest.h"
+#include "compiler/ManifestParameters.h"
+#include "compiler/Traffic.h"
+#include "passes/Schedule/ScheduleTiming.h"
+#include "passes/Schedule/StageSchedule.h"
+#include "passes/Support/Flops.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <set>
+
+using namespace mlir;
+using namespace p3d;
+using namespace p3d::pipe;
+namespace json = llvm::json;
+
+namespace {
+/// The parts of the manifest, from one module.
+class ManifestWriter {
+public:
+  ManifestWriter(ModuleOp module, const ManifestInputs &inputs)
+      : module(module), inputs(inputs), mesh(module->getAttrOfType<dist::MeshAttr>(dist::kMeshAttr)),
+        stages(collectStages(module)), order({mesh.getTp(), mesh.getPp(), mesh.getDp()}, inputs.rankOrder) {}
+
+  json::Object makeManifest();
+  json::Object makePlan();
+
+private:
+  json::Object common();
+  json::Object groups();
+  json::Array ranks();
+  json::Array collectives(const Traffic &traffic);
+  json::Array transfers(const Traffic &traffic);
+  json::Object schedule();
+  json::Array layersPerStage();
+  void addFlops(json::Object &manifest);
+  double secondsOf(StageOp stage, TaskKind kind);
+
+  ModuleOp module;
+  const ManifestInputs &inputs;
+  dist::MeshAttr mesh;
+  SmallVector<StageOp> stages;
+  RankOrder order;
+};
+
+json::Array toJson(const RankGroups &groups) {
+  json::Array array;
+  for (const std::vector<int64_t> &group : groups)
+    array.push_back(json::Array(group));
+  return array;
+}
+
+json::Array layersOf(StageOp stage) { return json::Array(stage.getLayers()); }
+
+json::Object ManifestWriter::common() {
+  return json::Object{{"version", 1},
+                      {"model", inputs.model},
+                      {"mesh", json::Object{{"tp", mesh.getTp()}, {"pp", mesh.getPp()}, {"dp", mesh.getDp()}}},
+                      {"rank_order", order.getName()},
+                      {"microbatches", mesh.getMb()}};
+}
+
+json::Object ManifestWriter::makeManifest() {
+  Traffic traffic = countTraffic(module);
+  BatchSize batch = findBatchSize(stages);
+  json::Object manifest = common();
+  manifest["global_batch"] = batch.rows;
+  manifest["tokens_per_step"] = batch.tokens;
+  manifest["params"] = describeParameters(stages);
+  manifest["groups"] = groups();
+  manifest["ranks"] = ranks();
+  manifest["collectives"] = collectives(traffic);
+  manifest["transfers"] = transfers(traffic);
+  manifest["schedule"] = schedule();
+  addFlops(manifest);
+  return manifest;
+}
+
+json::Object ManifestWriter::makePlan() {
+  json::Object plan = common();
+  json::Object parameters;
+  json::Object described = describeParameters(stages);
+  for (auto &[name, entry] : *described.getObject("names"))
+    parameters[name] = *entry.getAsObject()->get("sharding");
+  plan["stages"] = layersPerStage();
+  plan["schedule"] = inputs.schedule;
+  plan["sharding"] = std::move(parameters);
+  return plan;
+}
+
+json::Array ManifestWriter::layersPerStage() {
+  json::Array counts;
+  for (StageOp stage : stages)
+    counts.push_back(stage.getLayers()[1] - stage.getLayers()[0] + 1);
+  return counts;
+}
+
+json::Object ManifestWriter::groups() {
+  std::set<std::vector<int64_t>> tiedSets;
+  module.walk([&](BufferOp buffer) {
+    if (auto tied = buffer->getAttrOfType<DenseI64ArrayAttr>(kTiedStagesAttr))
+      tiedSets.insert(tied.asArrayRef().vec());
+  });
+  json::Array tied;
+  for (const std::vector<int64_t> &set : tiedSets)
+    llvm::append_range(tied, toJson(order.getStageGroups(set)));
+  return json::Object{{"tp", toJson(order.getTpGroups())},
+                      {"dp", toJson(order.getDpGroups())},
+                      {"pp", toJson(order.getPpGroups())},
+                      {"tied", std::move(tied)},
+                      {"norm", toJson(order.getNormGroups())}};
+}
+
+json::Array ManifestWriter::ranks() {
+  json::Array ranks;
+  int64_t devices = mesh.getTp() * mesh.getDp();
+  for (int64_t rank = 0; rank < mesh.getRanks(); ++rank) {
+    Coordinates at = order.coordinatesOf(rank);
+    json::Object entry{{"rank", rank},
+                       {"node", rank / devices},
+                       {"device", rank % devices},
+                       {"tp", at.tp},
+                       {"pp", at.pp},
+                       {"dp", at.dp},
+                       {"layers", layersOf(stages[at.pp])},
+                       {"program", "stage" + std::to_string(at.pp)}};
+    if (!inputs.memory.empty()) {
+      const StageMemory &memory = inputs.memory[at.pp];
+      entry["memory"] = json::Object{{"params", memory.params},       {"grads", memory.grads},
+                                     {"optimizer", memory.optimizer}, {"activations", memory.activations},
+                                     {"workspace", memory.workspace}, {"total", memory.total}};
+    }
+    ranks.push_back(std::move(entry));
+  }
+  return ranks;
+}
+
+json::Array ManifestWriter::collectives(const Traffic &traffic) {
+  json::Array array;
+  for (const CollectiveTraffic &entry : traffic.collectives)
+    array.push_back(json::Object{{"kind", entry.kind},
+                                 {"axis", entry.axis},
+                                 {"phase", entry.phase},
+                                 {"stage", entry.stage},
+                                 {"count", entry.count},
+                                 {"bytes", entry.bytes},
+                                 {"dtype", entry.dtype}});
+  return array;
+}
+
+json::Array ManifestWriter::transfers(const Traffic &traffic) {
+  json::Array array;
+  for (const TransferTraffic &entry : traffic.transfers)
+    array.push_back(
+        json::Object{{"from", entry.from}, {"to", entry.to}, {"count", entry.count}, {"bytes", entry.bytes}});
+  return array;
+}
+
+double ManifestWriter::secondsOf(StageOp stage, TaskKind kind) {
+  TaskOp task = stage.getTask(kind);
+  return task ? countFlops(task.getBody().front()).total() / inputs.flopsPerSecond : 0;
+}
+
+json::Object ManifestWriter::schedule() {
+  Schedule orders;
+  std::vector<StageCosts> costs;
+  json::Array orderTexts, live;
+  for (StageOp stage : stages) {
+    StageOrder &actions = orders.emplace_back(readOrder(stage));
+    costs.push_back({secondsOf(stage, TaskKind::Forward), secondsOf(stage, TaskKind::Backward),
+                     secondsOf(stage, TaskKind::WeightGradient)});
+    json::Array texts;
+    for (Action action : actions)
+      texts.push_back(toString(action));
+    orderTexts.push_back(std::move(texts));
+    live.push_back(countLive(actions));
+  }
+  ScheduleTiming timing = timeSchedule(orders, collectTransfers(module), costs, 0);
+  return json::Object{{"name", inputs.schedule},
+                      {"order", std::move(orderTexts)},
+                      {"makespan_us", timing.makespan * 1e6},
+                      {"stage_span_us", timing.stageSpan * 1e6},
+                      {"bubble", timing.bubble},
+                      {"bubble_span", timing.bubbleSpan},
+                      {"live", std::move(live)}};
+}
+
+void ManifestWriter::addFlops(json::Object &manifest) {
+  Flops flops;
+  for (StageOp stage : stages)
+    for (TaskOp task : stage.getBody().getOps<TaskOp>())
+      flops += countFlops(task.getBody().front()) * (runsPerStep(task.getKind(), mesh) * mesh.getTp() * mesh.getDp());
+  manifest["flops_per_step"] = flops.contractions + flops.attention;
+  manifest["model_flops_per_step"] = flops.contractions + flops.fullAttention - flops.recomputed;
+}
+} // namespace
+
+json::Object p3d::makeManifest(ModuleOp module, const ManifestInputs &inputs) {
+  return ManifestWriter(module, inputs).makeManifest();
+}
+
+json::Object p3d::makePlan(ModuleOp module, const ManifestInputs &inputs) {
+  return ManifestWriter(module, inputs).makePlan();
+}
+
+/// "layers 0-19", "no layers".
+static std::string layersText(StageOp stage) {
+  int64_t first = stage.getLayers()[0], last = stage.getLayers()[1];
+  if (first > last)
+    return "no layers";
+  return first == last ? llvm::formatv("layer {0}", first).str() : llvm::formatv("layers {0}-{1}", first, last).str();
+}
+
+void p3d::printCube(ModuleOp module, RankOrder::Kind rankOrder, llvm::raw_ostream &os) {
+  auto mesh = module->getAttrOfType<dist::MeshAttr>(dist::kMeshAttr);
+  SmallVector<StageOp> stages = collectStages(module);
+  RankOrder order({mesh.getTp(), mesh.getPp(), mesh.getDp()}, rankOrder);
+  int64_t devices = mesh.getTp() * mesh.getDp();
+  os << llvm::formatv("{0} ranks = {1} tp x {2} pp x {3} dp, {4} a node\n", mesh.getRanks(), mesh.getTp(), mesh.getPp(),
+                      mesh.getDp(), devices);
+  // One line for each run of ranks that differ in tp alone.
+  for (const std::vector<int64_t> &group : order.getTpGroups()) {
+    Coordinates at = order.coordinatesOf(group.front());
+    int64_t node = group.front() / devices, first = group.front() % devices, last = group.back() % devices;
+    os << llvm::formatv("  node {0}  devices {1,2}-{2,-2}  ranks {3,3}-{4,-3}  tp 0-{5}  dp {6}  pp {7}  {8}\n", node,
+                        first, last, group.front(), group.back(), mesh.getTp() - 1, at.dp, at.pp,
+                        layersText(stages[at.pp]));
+  }
+}

@@ -1,0 +1,35 @@
+// The description of a compile for people and scripts: manifest.json, plan.json, and the cube that is printed. Fields: INTERFACE in docs.
+#pragma once
+
+#include "compiler/RankOrder.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+#include <string>
+#include <vector>
+
+namespace p3d {
+
+/// Bytes of one rank of a stage.
+struct StageMemory {
+  int64_t params = 0, grads = 0, optimizer = 0, activations = 0, workspace = 0, total = 0;
+};
+
+/// What the module does not say.
+struct ManifestInputs {
+  std::string model;
+  RankOrder::Kind rankOrder = RankOrder::TpDpPp;
+  std::string schedule;
+  std::string stages = "auto";
+  std::vector<StageMemory> memory; ///< of each stage; may be empty
+  double flopsPerSecond = 2e10;    ///< of one rank; turns FLOPs into times of tasks
+};
+
+/// The manifest of a scheduled module.
+llvm::json::Object makeManifest(mlir::ModuleOp module, const ManifestInputs &inputs);
+/// The decisions of the compile, for --plan.
+llvm::json::Object makePlan(mlir::ModuleOp module, const ManifestInputs &inputs);
+/// Which node and device holds which coordinates and layers; a node has tp * dp devices.
+void printCube(mlir::ModuleOp module, RankOrder::Kind rankOrder, llvm::raw_ostream &os);
+
+} // namespace p3d

@@ -1,0 +1,140 @@
+#include "compiler/WritePrograms.h"
+#include "dialects/Exec/ExecOps.h"
+#include "passes/Lower/EmitObject.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
+#include <unistd.h>
+
+using namespace mlir;
+using namespace p3d;
+namespace sys = llvm::sys;
+
+namespace {
+constexpr int kUserError = 1;
+
+int complain(const Twine &path, std::error_code error) {
+  llvm::errs() << "p3dc: error: " << path << ": " << error.message() << "\n";
+  return kUserError;
+}
+
+int64_t bytesOf(exec::BufferOp buffer) {
+  MemRefType memory = buffer.getMemory();
+  return memory.getNumElements() * llvm::divideCeil(memory.getElementTypeBitWidth(), 8);
+}
+
+StageMemory measureProgram(exec::ProgramOp program) {
+  StageMemory memory;
+  memory.total = program.getArenaBytes().value_or(0);
+  for (auto buffer : program.getOps<exec::BufferOp>()) {
+    bool isState = buffer->hasAttr("exec.state_of");
+    switch (buffer.getKind()) {
+    case pipe::BufferKind::Parameter:
+      (isState ? memory.optimizer : memory.params) += bytesOf(buffer);
+      break;
+    case pipe::BufferKind::Gradient:
+      memory.grads += bytesOf(buffer);
+      break;
+    case pipe::BufferKind::Activation:
+      memory.activations += bytesOf(buffer) * program.getSlots();
+      break;
+    case pipe::BufferKind::Input:
+    case pipe::BufferKind::Complete:
+    case pipe::BufferKind::Result:
+      break;
+    }
+  }
+  memory.workspace = memory.total - memory.params - memory.grads - memory.optimizer - memory.activations;
+  return memory;
+}
+
+/// The directory of base.o and the start-up files: beside the directory of p3dc.
+std::string libraryDirectory() {
+  std::string self = sys::fs::getMainExecutable(nullptr, reinterpret_cast<void *>(&libraryDirectory));
+  llvm::SmallString<256> path(sys::path::parent_path(sys::path::parent_path(self)));
+  sys::path::append(path, "lib", "p3d");
+  return path.str().str();
+}
+
+LogicalResult linkStages(ModuleOp lowered, const Options &options, StringRef binDir) {
+  lower::EmitOptions emitOptions;
+  emitOptions.cpu = options.cpu;
+  SmallVector<lower::ObjectCode> objects(2);
+  for (auto module : lowered.getOps<ModuleOp>()) {
+    bool isCommon = module.getName() == "common";
+    FailureOr<lower::ObjectCode> object = lower::emitObject(module, emitOptions);
+    if (failed(object))
+      return failure();
+    objects[isCommon ? 0 : 1] = std::move(*object);
+    if (!isCommon && failed(lower::linkExecutable(module.getLoc(), objects, libraryDirectory(), (binDir + "/" + *module.getName()).str())))
+      return failure();
+  }
+  return success();
+}
+
+std::error_code writeJson(const Twine &path, llvm::json::Value value) {
+  std::error_code error;
+  llvm::raw_fd_ostream stream(path.str(), error);
+  if (error)
+    return error;
+  stream << llvm::formatv("{0:2}", value) << "\n";
+  stream.close();
+  error = stream.error();
+  stream.clear_error();
+  return error;
+}
+
+std::error_code linkRanks(const llvm::json::Object &manifest, StringRef binDir) {
+  for (const llvm::json::Value &entry : *manifest.getArray("ranks")) {
+    const llvm::json::Object &rank = *entry.getAsObject();
+    std::string link = (binDir + "/rank_" + llvm::Twine(*rank.getInteger("rank"))).str();
+    if (std::error_code error = sys::fs::create_link(rank.getString("program")->str(), link))
+      return error;
+  }
+  return {};
+}
+
+/// Puts `made` in the place of `target`.
+std::error_code replaceDirectory(StringRef made, StringRef target) {
+  std::string old = (target + ".old" + llvm::Twine(sys::Process::getProcessId())).str();
+  bool existed = sys::fs::exists(target);
+  if (existed)
+    if (std::error_code error = sys::fs::rename(target, old))
+      return error;
+  if (std::error_code error = sys::fs::rename(made, target)) {
+    if (existed)
+      sys::fs::rename(old, target);
+    return error;
+  }
+  return existed ? sys::fs::remove_directories(old) : std::error_code();
+}
+} // namespace
+
+std::vector<StageMemory> p3d::measureMemory(ModuleOp planned) {
+  std::vector<StageMemory> memory;
+  for (auto program : planned.getOps<exec::ProgramOp>())
+    memory.push_back(measureProgram(program));
+  return memory;
+}
+
+int p3d::writePrograms(ModuleOp scheduled, ModuleOp lowered, const ManifestInputs &inputs, const Options &options) {
+  StringRef target = StringRef(options.output).rtrim('/');
+  std::string directory = (target + ".part" + llvm::Twine(sys::Process::getProcessId())).str();
+  auto removeDirectory = llvm::make_scope_exit([&] { sys::fs::remove_directories(directory); });
+  if (std::error_code error = sys::fs::create_directories(directory + "/bin"))
+    return complain(directory, error);
+  if (failed(linkStages(lowered, options, directory + "/bin")))
+    return kUserError;
+  llvm::json::Object manifest = makeManifest(scheduled, inputs), plan = makePlan(scheduled, inputs);
+  if (std::error_code error = linkRanks(manifest, directory + "/bin"))
+    return complain(directory + "/bin", error);
+  if (std::error_code error = writeJson(directory + "/manifest.json", std::move(manifest)))
+    return complain(directory + "/manifest.json", error);
+  if (std::error_code error = writeJson(directory + "/plan.json", std::move(plan)))
+    return complain(directory + "/plan.json", error);
+  if (std::error_code error = replaceDirectory(directory, target))
+    return complain(target, error);
+  printCube(scheduled, inputs.rankOrder, llvm::outs());
+  return 0;
+}
