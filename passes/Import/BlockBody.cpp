@@ -29,9 +29,9 @@ public:
     body.ops = std::move(ops);
     body.outputs = std::move(outputs);
     body.key = std::move(key);
-    for (Source source : {Source::Active, Source::Parameter, Source::Input, Source::Constant})
-      for (Value input : inputs)
-        if (dependence.of(input) == source)
+    for (Source kind : {Source::Active, Source::Parameter, Source::Input, Source::Constant})
+      for (auto [input, source] : inputs)
+        if (source == kind)
           body.inputs.insert(input);
     return body;
   }
@@ -59,10 +59,7 @@ private:
       return;
     if (Operation *def = value.getDefiningOp(); def && isInside(def))
       return add(def);
-    numbers[value] = numbers.size();
-    inputs.push_back(value);
-    key.push_back(value.getType().getAsOpaquePointer());
-    key.push_back(asKey(unsigned(dependence.of(value))));
+    addInput(value, dependence.of(value));
   }
 
   void add(Operation *op) {
@@ -71,7 +68,7 @@ private:
     for (Value operand : op->getOperands()) {
       // The start of a sum over layers: an argument, so that the first layer is like the others.
       if (isCarriedScalar(op) && placement.partOf(op) && operand.getDefiningOp<graph::ConstantOp>() && !numbers.count(operand))
-        addInput(operand);
+        addInput(operand, Source::Active);
       else
         visit(operand);
     }
@@ -86,11 +83,11 @@ private:
     ops.push_back(op);
   }
 
-  void addInput(Value value) {
+  void addInput(Value value, Source source) {
     numbers[value] = numbers.size();
-    inputs.push_back(value);
+    inputs.push_back({value, source});
     key.push_back(value.getType().getAsOpaquePointer());
-    key.push_back(asKey(unsigned(Source::Active)));
+    key.push_back(asKey(unsigned(source)));
   }
 
   bool isNeededOutside(Value value) const {
@@ -106,7 +103,8 @@ private:
   size_t part;
   DenseMap<Value, size_t> numbers;
   SmallVector<Operation *> ops;
-  SmallVector<Value> inputs, outputs;
+  SmallVector<std::pair<Value, Source>> inputs;
+  SmallVector<Value> outputs;
   SmallVector<const void *> key;
 };
 

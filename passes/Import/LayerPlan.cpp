@@ -26,12 +26,14 @@ SmallVector<Operation *> orderChain(graph::ProgramOp program, const Dependence &
     place[&op] = index;
     Operation *latest = nullptr;
     size_t scalars = 0;
-    for (Value operand : op.getOperands())
+    for (Value operand : op.getOperands()) {
+      scalars += operand.getDefiningOp<graph::ConstantOp>() != nullptr;
       if (Operation *def = operand.getDefiningOp(); def && place.count(def)) {
         scalars += isScalar(operand);
         if (!latest || place[def] > place[latest])
           latest = def;
       }
+    }
     if (isCarriedScalar(&op) && scalars == 2 && latest) {
       followers[latest].push_back(&op);
       place[&op] = place[latest];
@@ -106,17 +108,21 @@ private:
 
   /// Layers when values alive for `longSpan` operations or more do not count.
   Candidate evaluate(size_t longSpan) {
-    SmallVector<int> change(chain.size() + 2, 0);
-    for (const Lifetime &life : lifetimes)
-      if (life.last - life.def < longSpan) {
-        ++change[life.def + 1];
-        --change[life.last + 1];
-      }
+    SmallVector<int> change(chain.size() + 2, 0), longChange(chain.size() + 2, 0);
+    for (const Lifetime &life : lifetimes) {
+      auto &changes = life.last - life.def < longSpan ? change : longChange;
+      ++changes[life.def + 1];
+      --changes[life.last + 1];
+    }
     SmallVector<size_t> bounds{0};
-    int alive = 0;
-    for (size_t cut = 1; cut < chain.size(); ++cut)
-      if ((alive += change[cut]) == 1)
+    int alive = 0, longAlive = 0;
+    for (size_t cut = 1; cut < chain.size(); ++cut) {
+      alive += change[cut];
+      longAlive += longChange[cut];
+      // Where nothing else is alive a long-lived value is the chain itself: the embedding that is also a skip connection.
+      if (alive == 1 || (alive == 0 && longAlive == 1))
         bounds.push_back(cut);
+    }
     bounds.push_back(chain.size());
     SmallVector<Segment> segments;
     for (size_t i = 0; i + 1 < bounds.size(); ++i)
@@ -144,10 +150,13 @@ private:
         bool isLocal = false;
         if (Operation *def = operand.getDefiningOp(); def && position.count(def))
           isLocal = position.lookup(def) >= begin;
-        unsigned source = isCarriedScalar(op) && !isLocal ? ~0u : unsigned(dependence.of(operand));
-        unsigned number = dependence.of(operand) == Source::Active ? numbers.try_emplace(operand, numbers.size()).first->second : ~0u;
-        exact = llvm::hash_combine(exact, source, number, type.getAsOpaquePointer());
-        alike = llvm::hash_combine(alike, source, number, type.getRank(), type.getElementType().getAsOpaquePointer());
+        // The start of a sum over layers is a constant in the first layer, a value in the others.
+        bool isCarried = isCarriedScalar(op) && !isLocal;
+        Source source = dependence.of(operand);
+        unsigned number = isCarried ? ~0u : numbers.try_emplace(operand, numbers.size()).first->second;
+        exact = llvm::hash_combine(exact, isCarried ? ~0u : unsigned(source), number, type.getAsOpaquePointer());
+        // The first of the layers of a network takes an input where the others take an activation.
+        alike = llvm::hash_combine(alike, isCarried || dependsOnInputs(source), number, type.getRank(), type.getElementType().getAsOpaquePointer());
         if (dependence.of(operand) == Source::Parameter)
           segment.contractions += isa<graph::EinsumOp>(op), collectParameters(operand, segment.parameters);
       }

@@ -102,7 +102,6 @@ Value matchRowMean(Value value) {
 namespace {
 void collectFactors(Value value, Product &product, bool isRoot) {
   Value inner = withoutConverts(value);
-  // A conversion that others use too is looked through all the same; what is behind it is a factor of its own.
   if (std::optional<double> number = uniformValue(inner)) {
     product.number *= *number;
     return;
@@ -122,7 +121,7 @@ void collectFactors(Value value, Product &product, bool isRoot) {
     product.number = -product.number;
     collectFactors(op->getOperand(0), product, false);
   } else {
-    product.factors.push_back(inner);
+    product.factors.push_back(withoutWidening(value));
   }
 }
 } // namespace

@@ -30,7 +30,8 @@ mlir::Value matchRowReduction(mlir::Value value, graph::ReduceKind kind);
 /// x, where `value` is the mean of x over its last dimension, up to unit dimensions.
 mlir::Value matchRowMean(mlir::Value value);
 
-/// A product of values and numbers, seen through converts; values that are used elsewhere too are not taken apart.
+/// A product of values and numbers, seen through converts between its parts; values that are used elsewhere too are not taken apart. A factor that was
+/// widened stands without that conversion.
 struct Product {
   double number = 1;
   llvm::SmallVector<mlir::Value> factors, divisors;

@@ -46,11 +46,11 @@ Value matchTanhArgument(Value value) {
     for (Value factor : product.factors) {
       auto square = factor.getDefiningOp<graph::MulOp>();
       if (square && square.getLhs() == square.getRhs())
-        factors.append(2, withoutConverts(square.getLhs()));
+        factors.append(2, withoutWidening(square.getLhs()));
       else
         factors.push_back(factor);
     }
-    Value bare = withoutConverts(x);
+    Value bare = withoutWidening(x);
     if (factors.size() == 3 && llvm::all_equal(factors) && factors.front() == bare && product.divisors.empty() &&
         isAbout(value, product.number, 0.044715))
       return bare;
@@ -115,7 +115,7 @@ Value matchSilu(Value value) {
     return {};
   for (auto [x, gate] : {std::pair(mul.getLhs(), mul.getRhs()), std::pair(mul.getRhs(), mul.getLhs())})
     if (Value argument = matchLogistic(gate);
-        argument && (argument == x || (withoutConverts(argument) == withoutConverts(x) && argument.getType() == x.getType())))
+        argument && (argument == x || (withoutWidening(argument) == withoutWidening(x) && argument.getType() == x.getType())))
       return x;
   return {};
 }

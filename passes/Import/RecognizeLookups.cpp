@@ -116,11 +116,11 @@ Value recognizeRope(graph::AddOp add, OpBuilder &builder) {
       continue;
     for (auto [turned, sinFactor] :
          {std::pair(rotatedMul.getLhs(), rotatedMul.getRhs()), std::pair(rotatedMul.getRhs(), rotatedMul.getLhs())}) {
-      Value x = matchRotated(turned);
-      Value cosFactor = !x                       ? Value()
-                        : plainMul.getLhs() == x ? plainMul.getRhs()
-                        : plainMul.getRhs() == x ? plainMul.getLhs()
-                                                 : Value();
+      Value x = matchRotated(withoutWidening(turned));
+      Value cosFactor = !x                                        ? Value()
+                        : withoutWidening(plainMul.getLhs()) == x ? plainMul.getRhs()
+                        : withoutWidening(plainMul.getRhs()) == x ? plainMul.getLhs()
+                                                                  : Value();
       if (!cosFactor)
         continue;
       auto cos = matchTable(cosFactor, builder), sin = matchTable(sinFactor, builder);
@@ -130,8 +130,15 @@ Value recognizeRope(graph::AddOp add, OpBuilder &builder) {
       std::swap(order[1], order[cos->sequence]);
       Location loc = add.getLoc();
       Value arranged = transpose(builder, loc, x, order);
-      Value turnedBack = builder.create<graph::RopeOp>(loc, arranged.getType(), arranged, cos->value, sin->value, false);
-      return transpose(builder, loc, turnedBack, order);
+      // Where every use rounds the sum to the type of x, the result has that type itself.
+      auto type = graph::tensorType(arranged).clone(add.getType().getElementType());
+      if (llvm::all_of(add->getUsers(), [&](Operation *user) { return isa<graph::ConvertOp>(user) && user->getResult(0).getType() == x.getType(); }))
+        type = graph::tensorType(arranged);
+      Value turnedBack = builder.create<graph::RopeOp>(loc, type, arranged, cos->value, sin->value, false);
+      turnedBack = transpose(builder, loc, turnedBack, order);
+      if (turnedBack.getType() != add.getType())
+        turnedBack = builder.create<graph::ConvertOp>(loc, add.getType(), turnedBack);
+      return turnedBack;
     }
   }
   return {};

@@ -57,7 +57,7 @@ Value matchCentered(Value value) {
   auto sub = value.getDefiningOp<graph::SubOp>();
   Value mean = sub ? rowsOf(sub.getRhs()) : Value();
   Value x = mean ? matchRowMean(mean) : Value();
-  return x && withoutConverts(x) == withoutConverts(sub.getLhs()) ? sub.getLhs() : Value();
+  return x && withoutWidening(x) == withoutWidening(sub.getLhs()) ? sub.getLhs() : Value();
 }
 
 class NormRecognizer {
@@ -81,12 +81,12 @@ private:
   Value build(Operation *root, Product product, Value bias) {
     if (product.number != 1)
       return {};
-    std::optional<InverseRoot> root_ = takeInverseRoot(product);
-    if (!root_ || !product.divisors.empty() || product.factors.empty() || product.factors.size() > 2)
+    std::optional<InverseRoot> inverse = takeInverseRoot(product);
+    if (!inverse || !product.divisors.empty() || product.factors.empty() || product.factors.size() > 2)
       return {};
     // One factor is what the statistics are of, the other, if any, the scale.
-    Value squared = withoutConverts(root_->squared);
-    auto it = llvm::find_if(product.factors, [&](Value factor) { return withoutConverts(factor) == squared; });
+    Value squared = withoutWidening(inverse->squared);
+    auto it = llvm::find_if(product.factors, [&](Value factor) { return withoutWidening(factor) == squared; });
     if (it == product.factors.end())
       return {};
     product.factors.erase(it);
@@ -96,7 +96,7 @@ private:
     Value centered = matchCentered(squared);
     if (!centered && bias)
       return {};
-    return create(root, centered ? centered : squared, scale, bias, root_->epsilon, centered != nullptr);
+    return create(root, centered ? centered : squared, scale, bias, inverse->epsilon, centered != nullptr);
   }
 
   Value create(Operation *root, Value x, Value scale, Value bias, double epsilon, bool isLayerNorm) {

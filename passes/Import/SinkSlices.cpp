@@ -121,44 +121,33 @@ private:
 
 struct SinkSlicesPass : p3d::impl::SinkSlicesBase<SinkSlicesPass> {
   void runOnOperation() override {
-    SmallVector<Value> candidates;
-    for (Operation &op : getOperation().getBody().front())
+    Block &body = getOperation().getBody().front();
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
       if (op.getNumResults() == 1)
-        candidates.push_back(op.getResult(0));
-    SliceSinker sinker;
-    for (Value value : llvm::reverse(candidates)) {
-      std::optional<Pieces> pieces = findPieces(value);
-      if (!pieces || pieces->starts.size() < 2)
-        continue;
-      int64_t whole = graph::tensorType(value).getDimSize(pieces->dim);
-      bool all = llvm::all_of(llvm::seq<size_t>(0, pieces->starts.size()), [&](size_t i) {
-        return sinker.canSink(value, {pieces->dim, pieces->starts[i], pieces->sizeOf(i, whole)}, true);
-      });
-      if (!all)
-        continue;
-      OpBuilder builder(value.getDefiningOp());
-      SmallVector<Value> parts;
-      for (size_t i = 0; i < pieces->starts.size(); ++i)
-        parts.push_back(sinker.sink(builder, value, {pieces->dim, pieces->starts[i], pieces->sizeOf(i, whole)}));
-      for (graph::SliceOp slice : pieces->slices) {
-        slice.replaceAllUsesWith(parts[pieces->indexOf(slice)]);
-        slice.erase();
-      }
-      eraseUnused(value.getDefiningOp());
-    }
+        sinkSlicesOf(op.getResult(0));
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
+      if (isOpTriviallyDead(&op))
+        op.erase();
   }
 
-  static void eraseUnused(Operation *op) {
-    SmallVector<Operation *> worklist{op};
-    while (!worklist.empty()) {
-      Operation *next = worklist.pop_back_val();
-      if (!next || !next->use_empty())
-        continue;
-      llvm::SmallSetVector<Operation *, 4> operands;
-      for (Value operand : next->getOperands())
-        operands.insert(operand.getDefiningOp());
-      next->erase();
-      llvm::append_range(worklist, operands);
+  static void sinkSlicesOf(Value value) {
+    std::optional<Pieces> pieces = findPieces(value);
+    if (!pieces || pieces->starts.size() < 2)
+      return;
+    SliceSinker sinker;
+    auto rangeOf = [&](size_t i) {
+      return Range{pieces->dim, pieces->starts[i], pieces->sizeOf(i, graph::tensorType(value).getDimSize(pieces->dim))};
+    };
+    auto all = llvm::seq<size_t>(0, pieces->starts.size());
+    if (!llvm::all_of(all, [&](size_t i) { return sinker.canSink(value, rangeOf(i), true); }))
+      return;
+    OpBuilder builder(value.getDefiningOp());
+    SmallVector<Value> parts;
+    for (size_t i : all)
+      parts.push_back(sinker.sink(builder, value, rangeOf(i)));
+    for (graph::SliceOp slice : pieces->slices) {
+      slice.replaceAllUsesWith(parts[pieces->indexOf(slice)]);
+      slice.erase();
     }
   }
 };
