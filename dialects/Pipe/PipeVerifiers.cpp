@@ -96,7 +96,7 @@ LogicalResult StageVerifier::verifyGradient(BufferOp buffer) {
   if (!of)
     return buffer.emitOpError() << "is a gradient without '" << kOfAttr << "', the name of its parameter buffer";
   BufferOp parameter = find(buffer, of.getValue(), {BufferKind::Parameter});
-  return parameter ? verifyShape(buffer, parameter.getTensorType(), buffer) : failure();
+  return parameter ? verifyShape(buffer, buffer.getTensorType(), parameter) : failure();
 }
 
 LogicalResult StageVerifier::verifySynchronize(SynchronizeOp op) {

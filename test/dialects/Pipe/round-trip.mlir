@@ -30,8 +30,8 @@ pipe.stage @stage0 index 0 layers [0, 3] attributes {order = ["P", "F0", "B0", "
     pipe.accumulate %0 into @grads.w : tensor<4xbf16>
   }
   pipe.task synchronize {
-    // CHECK: pipe.reduce_tied @grads.w stages array<i64: 0, 3> group 0
-    pipe.reduce_tied @grads.w stages array<i64: 0, 3> group 0
+    // CHECK: pipe.reduce_tied @grads.w stages [0, 3] group 0
+    pipe.reduce_tied @grads.w stages [0, 3] group 0
     // CHECK: pipe.synchronize [@grads.w] over "dp" why "test"
     pipe.synchronize [@grads.w] over "dp" why "test"
   }

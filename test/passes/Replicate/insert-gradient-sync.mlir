@@ -5,12 +5,12 @@
 // CHECK-LABEL: pipe.stage @stage0
 // CHECK: pipe.task {{ ?}}synchronize
 // CHECK-NEXT: pipe.synchronize [@grads.norm] over "tp" why
-// CHECK-NEXT: pipe.reduce_tied @grads.e stages array<i64: 0, 1> group 0
+// CHECK-NEXT: pipe.reduce_tied @grads.e stages [0, 1] group 0
 // CHECK-NEXT: pipe.synchronize [@grads.e, @grads.norm, @grads.w] over "dp" why
 // CHECK-NEXT: }
 // CHECK-LABEL: pipe.stage @stage1
 // CHECK: pipe.task {{ ?}}synchronize
-// CHECK-NEXT: pipe.reduce_tied @grads.e stages array<i64: 0, 1> group 0
+// CHECK-NEXT: pipe.reduce_tied @grads.e stages [0, 1] group 0
 // CHECK-NEXT: pipe.synchronize [@grads.e] over "dp"
 // CHECK-NEXT: pipe.synchronize [@loss] over "dp"
 // CHECK-NEXT: }

@@ -45,8 +45,8 @@ module attributes {dist.mesh = #dist.mesh<tp = 1, pp = 2, dp = 1, mb = 1>} {
     pipe.buffer gradient @g : tensor<4xf32> {pipe.of = @p, pipe.tied_stages = array<i64: 0, 1>}
     pipe.buffer gradient @h : tensor<4xf32> {pipe.of = @p, pipe.tied_stages = array<i64: 0, 1>}
     pipe.task synchronize {
-      pipe.reduce_tied @g stages array<i64: 0, 1> group 0
-      pipe.reduce_tied @h stages array<i64: 0, 1> group 0
+      pipe.reduce_tied @g stages [0, 1] group 0
+      pipe.reduce_tied @h stages [0, 1] group 0
     }
   }
   pipe.stage @stage1 index 1 layers [1, 1] {
@@ -54,8 +54,8 @@ module attributes {dist.mesh = #dist.mesh<tp = 1, pp = 2, dp = 1, mb = 1>} {
     pipe.buffer gradient @g : tensor<4xf32> {pipe.of = @p, pipe.tied_stages = array<i64: 0, 1>}
     pipe.buffer gradient @h : tensor<4xf32> {pipe.of = @p, pipe.tied_stages = array<i64: 0, 1>}
     pipe.task synchronize {
-      pipe.reduce_tied @h stages array<i64: 0, 1> group 0
-      pipe.reduce_tied @g stages array<i64: 0, 1> group 0
+      pipe.reduce_tied @h stages [0, 1] group 0
+      pipe.reduce_tied @g stages [0, 1] group 0
     }
   }
 }

@@ -1,0 +1,134 @@
+// The manifest of a module of two stages: counts and ring volumes, groups, schedule.
+#include "compiler/Manifest.h"
+#include "compiler/Registration.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+#include <gtest/gtest.h>
+
+using namespace p3d;
+
+// tp = 2, pp = 2, dp = 2, two microbatches; each layer has one all-reduce over tp of 4 x 8 f32.
+static constexpr const char *kModule = R"mlir(
+module attributes {dist.mesh = #dist.mesh<tp = 2, pp = 2, dp = 2, mb = 2>} {
+  graph.block @layer(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) -> tensor<4x8xf32> {
+    %y = graph.einsum "bd,de->be" %x, %w : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+    %r = dist.all_reduce sum %y over tp why "test" : tensor<4x8xf32>
+    graph.yield %r : tensor<4x8xf32>
+  }
+  pipe.stage @stage0 index 0 layers [0, 1] attributes {order = ["F0", "F1", "B0", "B1", "S", "U"], slots = 2 : i64} {
+    pipe.buffer parameter @params.w : tensor<8x8xf32> of tensor<16x8xf32> {graph.name = "params.w", graph.role = "param", dist.sharding = #dist.sharding<[{tp:8},{}]>, pipe.tied_stages = array<i64: 0, 1>}
+    pipe.buffer input @batch.ids : tensor<8x3xi32> of tensor<16x3xi32> {graph.name = "batch.ids", graph.role = "input", dist.sharding = #dist.sharding<[{dp:8},{}]>}
+    pipe.buffer input @batch.x : tensor<8x8xf32> of tensor<16x8xf32> {graph.name = "batch.x", graph.role = "input", dist.sharding = #dist.sharding<[{dp:8},{}]>}
+    pipe.buffer gradient @grads.w : tensor<8x8xf32> {pipe.of = @params.w, pipe.tied_stages = array<i64: 0, 1>}
+    pipe.task forward {
+      %0 = pipe.read @batch.x : tensor<8x8xf32>
+      %1 = dist.shard_slice %0 dim 0 over mb : (tensor<8x8xf32>) -> tensor<4x8xf32>
+      %w = pipe.read @params.w : tensor<8x8xf32>
+      %2 = graph.call @layer(%1, %w) {layer = 0} : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+      %3 = graph.call @layer(%2, %w) {layer = 1} : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+      pipe.send %3 to 1 channel 0 : tensor<4x8xf32>
+    }
+    pipe.task backward {
+      %0 = pipe.recv from 1 channel 1 : tensor<4x8xf32>
+    }
+    pipe.task synchronize {
+      pipe.reduce_tied @grads.w stages [0, 1] group 0
+      pipe.synchronize [@grads.w] over "dp" why "test"
+    }
+    pipe.task update {
+      pipe.update "adamw" @params.w by @grads.w
+    }
+  }
+  pipe.stage @stage1 index 1 layers [2, 2] attributes {order = ["F0", "B0", "F1", "B1", "S"], slots = 1 : i64} {
+    pipe.buffer parameter @params.w : tensor<8x8xf32> of tensor<16x8xf32> {graph.name = "params.w", graph.role = "param", dist.sharding = #dist.sharding<[{tp:8},{}]>, pipe.tied_stages = array<i64: 0, 1>}
+    pipe.buffer gradient @grads.w : tensor<8x8xf32> {pipe.of = @params.w, pipe.tied_stages = array<i64: 0, 1>}
+    pipe.task forward {
+      %0 = pipe.recv from 0 channel 0 : tensor<4x8xf32>
+      %w = pipe.read @params.w : tensor<8x8xf32>
+      %1 = graph.call @layer(%0, %w) {layer = 2} : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+    }
+    pipe.task backward {
+      %0 = graph.constant dense<1.0> : tensor<4x8xf32>
+      pipe.send %0 to 0 channel 1 : tensor<4x8xf32>
+    }
+    pipe.task synchronize {
+      pipe.reduce_tied @grads.w stages [0, 1] group 0
+    }
+  }
+}
+)mlir";
+
+class Manifest : public testing::Test {
+protected:
+  void SetUp() override {
+    mlir::DialectRegistry registry;
+    registerDialects(registry);
+    context.appendDialectRegistry(registry);
+    context.loadAllAvailableDialects();
+    module = mlir::parseSourceString<mlir::ModuleOp>(kModule, &context);
+    ASSERT_TRUE(module);
+    inputs.model = "two-stages";
+    inputs.schedule = "1f1b";
+  }
+
+  static std::string print(const llvm::json::Value &value) {
+    std::string text;
+    llvm::raw_string_ostream(text) << value;
+    return text;
+  }
+
+  mlir::MLIRContext context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  ManifestInputs inputs;
+};
+
+TEST_F(Manifest, CountsCollectivesAndTransfers) {
+  llvm::json::Object manifest = makeManifest(*module, inputs);
+  // 2 layers x 2 microbatches x 128 bytes x 2 (n-1)/n.
+  EXPECT_EQ(print((*manifest.getArray("collectives"))[0]),
+            R"({"axis":"tp","bytes":512,"count":4,"dtype":"f32","kind":"all_reduce","phase":"forward","stage":0})");
+  std::string all = print(std::move(*manifest.get("collectives")));
+  EXPECT_NE(all.find(R"("axis":"dp","bytes":256,"count":1)"), std::string::npos) << all;
+  EXPECT_NE(all.find(R"("axis":"tied","bytes":256,"count":1)"), std::string::npos) << all;
+  EXPECT_NE(all.find(R"("axis":"norm","bytes":6,"count":1)"), std::string::npos) << all;
+  EXPECT_EQ(print(*manifest.get("transfers")),
+            R"([{"bytes":256,"count":2,"from":0,"to":1},{"bytes":256,"count":2,"from":1,"to":0}])");
+}
+
+TEST_F(Manifest, DescribesTheModel) {
+  llvm::json::Object manifest = makeManifest(*module, inputs);
+  EXPECT_EQ(print(*manifest.get("params")),
+            R"({"names":{"params.w":{"dtype":"f32","shape":[16,8],"sharding":["tp",null],"stages":[0,1]}},"total":128})");
+  EXPECT_EQ(manifest.getInteger("global_batch"), 16);
+  EXPECT_EQ(manifest.getInteger("tokens_per_step"), 48);
+  // 3 layers x 2 microbatches x 4 ranks of tp and dp x 2 * 4 * 8 * 8.
+  EXPECT_EQ(manifest.getInteger("flops_per_step"), 3 * 2 * 4 * 512);
+}
+
+TEST_F(Manifest, ShowsGroupsRanksAndSchedule) {
+  inputs.memory.assign(2, {1, 2, 3, 4, 5, 15});
+  llvm::json::Object manifest = makeManifest(*module, inputs);
+  EXPECT_EQ(print(*manifest.getObject("groups")->get("tied")), "[[0,4],[1,5],[2,6],[3,7]]");
+  EXPECT_EQ(print((*manifest.getArray("ranks"))[6]),
+            R"({"device":2,"dp":1,"layers":[2,2],"memory":{"activations":4,"grads":2,"optimizer":3,"params":1,"total":15,"workspace":5},"node":1,"pp":1,"program":"stage1","rank":6,"tp":0})");
+  EXPECT_EQ(print(*manifest.getObject("schedule")->get("order")), R"([["F0","F1","B0","B1"],["F0","B0","F1","B1"]])");
+  EXPECT_EQ(print(*manifest.getObject("schedule")->get("live")), "[2,1]");
+}
+
+TEST_F(Manifest, PlanHoldsTheDecisions) {
+  llvm::json::Object plan = makePlan(*module, inputs);
+  EXPECT_EQ(print(*plan.get("stages")), "[2,1]");
+  EXPECT_EQ(print(*plan.get("sharding")), R"({"params.w":["tp",null]})");
+}
+
+TEST_F(Manifest, PrintsTheCube) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  printCube(*module, RankOrder::TpDpPp, os);
+  EXPECT_EQ(text, "8 ranks = 2 tp x 2 pp x 2 dp, 4 a node\n"
+                  "  node 0  devices  0-1   ranks   0-1    tp 0-1  dp 0  pp 0  layers 0-1\n"
+                  "  node 0  devices  2-3   ranks   2-3    tp 0-1  dp 1  pp 0  layers 0-1\n"
+                  "  node 1  devices  0-1   ranks   4-5    tp 0-1  dp 0  pp 1  layer 2\n"
+                  "  node 1  devices  2-3   ranks   6-7    tp 0-1  dp 1  pp 1  layer 2\n");
+}
