@@ -21,6 +21,20 @@ std::string tooFewLayers(int64_t layers, int64_t stages) {
       "most {0}",
       layers, stages);
 }
+
+/// Stages of equal numbers of layers keep equal activations; an uneven cut has to be this much faster to be worth it.
+constexpr double kUnevenGain = 1.02;
+
+/// The even cut, if there is one and its dearest stage costs at most kUnevenGain times `optimum`.
+std::optional<SmallVector<int64_t>> evenCut(ArrayRef<double> upTo, int64_t stages, double optimum) {
+  int64_t layers = upTo.size() - 1, count = layers / stages;
+  if (layers % stages)
+    return std::nullopt;
+  for (int64_t s = 0; s < stages; ++s)
+    if (upTo[(s + 1) * count] - upTo[s * count] > kUnevenGain * optimum)
+      return std::nullopt;
+  return SmallVector<int64_t>(stages, count);
+}
 } // namespace
 
 LayerCut p3d::cutLayers(ArrayRef<int64_t> costs, int64_t stages) {
@@ -46,6 +60,8 @@ LayerCut p3d::cutLayers(ArrayRef<int64_t> costs, int64_t stages) {
         }
       }
 
+  if (std::optional<SmallVector<int64_t>> even = evenCut(upTo, stages, best[stages][layers].first))
+    return *even;
   SmallVector<int64_t> counts(stages);
   for (int64_t s = stages, n = layers; s > 0; --s) {
     counts[s - 1] = n - begin[s][n];

@@ -13,7 +13,8 @@ namespace p3d {
 using LayerCut = std::variant<llvm::SmallVector<int64_t>, std::string>;
 
 /// Cuts the chain of layers into `stages` ranges of at least one layer so that the dearest range is as cheap as
-/// possible, and among those cuts the ranges are as even as possible. An error when there are fewer layers than stages.
+/// possible, and among those cuts the ranges are as even as possible; equal counts are kept where that costs little. An
+/// error when there are fewer layers than stages.
 LayerCut cutLayers(llvm::ArrayRef<int64_t> costs, int64_t stages);
 
 /// Reads the counts "19,21,21,19" for `layers` layers on `stages` stages.
