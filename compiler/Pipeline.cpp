@@ -23,6 +23,9 @@ void buildImport(OpPassManager &passes, const Options &options) {
   passes.addPass(createConvertToGraph({options.params, options.inputs, options.freeze}));
   OpPassManager &program = passes.nest<graph::ProgramOp>();
   program.addPass(createSimplifyGraph());
+  // Masks that libraries compute from positions turn out to be causal.
+  program.addPass(createFoldConstants());
+  program.addPass(createSimplifyGraph());
   program.addPass(createAssignRoles());
   // Weights are cut before named operations are sought: q, k and v are then three products, as attention wants them.
   program.addPass(createSinkSlices());

@@ -23,8 +23,25 @@ bool isCausal(Value predicate) {
     return dim ? spread.dims[*dim] : -1;
   };
   int64_t lhs = along(compare.getLhs()), rhs = along(compare.getRhs());
+  // A predicate of one sequence for all of the batch may be spelled out for each.
   return (compare.getPredicate() == graph::ComparePredicate::Ge && lhs == query && rhs == key) ||
          (compare.getPredicate() == graph::ComparePredicate::Le && lhs == key && rhs == query);
+}
+
+/// The number that an added mask has where the position is ahead, where it is 0 elsewhere: far enough below every score that nothing is left of their
+/// exponentials. nullopt for other masks.
+std::optional<double> matchCausalMask(Value mask) {
+  Spread spread = spreadOf(mask);
+  auto select = spread.source.getDefiningOp<graph::SelectOp>();
+  std::optional<double> number = select ? uniformValue(select.getOnFalse()) : std::nullopt;
+  constexpr double kFarBelow = -1e9;
+  if (!number || *number > kFarBelow || !isUniform(select.getOnTrue(), 0))
+    return std::nullopt;
+  // The predicate in the dimensions of the scores: those of the mask's last two.
+  auto type = graph::tensorType(mask), source = graph::tensorType(spread.source);
+  bool isSquare = source.getRank() >= 2 && type.getRank() >= 2 && spread.dims.back() == type.getRank() - 1 &&
+                  spread.dims[source.getRank() - 2] == type.getRank() - 2;
+  return isSquare && isCausal(select.getPredicate()) ? number : std::nullopt;
 }
 
 /// The scores chosen where a predicate holds, else a number: causal, or a mask of 0 and -infinity that may be added just as well.
@@ -94,7 +111,12 @@ std::optional<Scores> matchScores(Value value, OpBuilder &builder) {
         std::swap(inner, mask);
       if (spreadOf(mask).source == mask)
         return std::nullopt;
-      scores.mask = mask;
+      if (std::optional<double> number = scores.causal ? std::nullopt : matchCausalMask(mask)) {
+        scores.causal = true;
+        scores.maskedValue = *number;
+      } else {
+        scores.mask = mask;
+      }
       value = inner;
     } else {
       return std::nullopt;

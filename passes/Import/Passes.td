@@ -87,6 +87,20 @@ def SimplifyGraph : Pass<"p3d-simplify-graph", "::p3d::graph::ProgramOp"> {
   }];
 }
 
+def FoldConstants : Pass<"p3d-fold-constants", "::p3d::graph::ProgramOp"> {
+  let summary = "Evaluate small integer tensors that follow from constants, where they turn out to be uniform or positions";
+  let description = [{
+    Libraries compute position ids and masks from iotas by comparisons, running sums and gathers. What comes out as one number or as an iota becomes that.
+
+    ```mlir
+    %0 = graph.iota {dim = 0 : i64} : tensor<4xi32>
+    %1 = graph.slice %0 [0] to [3] step [1] ... %2 = graph.slice %0 [1] to [4] step [1] ... %3 = graph.sub %2, %1 : tensor<3xi32>
+    // becomes
+    %3 = graph.constant dense<1> : tensor<3xi32>
+    ```
+  }];
+}
+
 def AssignRoles : Pass<"p3d-assign-roles", "::p3d::graph::ProgramOp"> {
   let summary = "Decide which arguments are parameters where their names do not say it";
   let description = [{

@@ -91,6 +91,17 @@ LogicalResult simplifyTranspose(graph::TransposeOp op, PatternRewriter &rewriter
     rewriter.replaceOpWithNewOp<graph::TransposeOp>(op, op.getType(), inner.getOperand(), both);
     return success();
   }
+  // The smaller tensor is transposed.
+  if (auto inner = op.getOperand().getDefiningOp<graph::BroadcastOp>()) {
+    SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, inner.getDims().size())), dims;
+    auto placeOf = [&](int64_t i) { return llvm::find(permutation, inner.getDims()[i]) - permutation.begin(); };
+    llvm::sort(order, [&](int64_t a, int64_t b) { return placeOf(a) < placeOf(b); });
+    for (int64_t i : order)
+      dims.push_back(placeOf(i));
+    Value narrow = transpose(rewriter, op.getLoc(), inner.getOperand(), order);
+    rewriter.replaceOpWithNewOp<graph::BroadcastOp>(op, op.getType(), narrow, dims);
+    return success();
+  }
   // Only unit dimensions move.
   SmallVector<int64_t> moved;
   for (int64_t dim : permutation)
@@ -175,6 +186,17 @@ LogicalResult simplifyConcat(graph::ConcatOp op, PatternRewriter &rewriter) {
   return success();
 }
 
+/// Rows of positions chosen by positions.
+LogicalResult simplifyGather(graph::GatherOp op, PatternRewriter &rewriter) {
+  std::optional<int64_t> along = iotaDim(op.getOperand()), chosen = iotaDim(op.getIds());
+  auto operand = graph::tensorType(op.getOperand()), ids = graph::tensorType(op.getIds());
+  bool isLast = int64_t(op.getAxis()) == operand.getRank() - 1 && op.getAxis() == op.getBatchDims();
+  if (!along || *along != int64_t(op.getAxis()) || !chosen || !isLast || ids.getDimSize(*chosen) > operand.getDimSize(*along) ||
+      ids != op.getType())
+    return failure();
+  return rewriter.replaceOp(op, op.getIds()), success();
+}
+
 /// A reduction over dimensions of size 1 moves elements only.
 LogicalResult simplifyReduce(graph::ReduceOp op, PatternRewriter &rewriter) {
   SmallVector<int64_t> dims;
@@ -204,5 +226,6 @@ void p3d::import::addMovementSimplifications(RewritePatternSet &patterns) {
   addRewrite<graph::ConvertOp>(patterns, simplifyConvert);
   addRewrite<graph::SliceOp>(patterns, simplifySlice);
   addRewrite<graph::ConcatOp>(patterns, simplifyConcat);
+  addRewrite<graph::GatherOp>(patterns, simplifyGather);
   addRewrite<graph::ReduceOp>(patterns, simplifyReduce);
 }

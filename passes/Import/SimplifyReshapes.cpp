@@ -1,4 +1,4 @@
-// Reshapes that merge dimensions move behind what is computed from them, so that batch, sequence and heads stay dimensions of their own:
+// Reshapes that merge dimensions or add units move behind what is computed from them, so that batch, sequence and heads stay dimensions of their own:
 // libraries flatten [b, s, d] to [b s, d] before each product and cut it again after.
 #include "dialects/Graph/EinsumSpec.h"
 #include "passes/Import/RecognitionMatchers.h"
@@ -13,7 +13,8 @@ namespace {
 
 using Shape = SmallVector<int64_t>;
 
-/// A reshape each of whose result dimensions is a group of consecutive operand dimensions, at least one of several.
+/// A reshape each of whose result dimensions is a group of consecutive operand dimensions: of several for one that is merged, of none for a new one
+/// of size 1.
 struct Merge {
   Value operand;
   SmallVector<Shape> groups; ///< operand dimensions of each result dimension
@@ -42,14 +43,15 @@ std::optional<Merge> matchMerge(Value value) {
   for (auto [dim, size] : llvm::enumerate(to)) {
     Shape group;
     int64_t product = 1;
-    while (i < from.size() && (product < size || group.empty() || (dim + 1 == to.size()))) {
+    bool isNew = size == 1 && (i == from.size() || from[i] != 1);
+    while (!isNew && i < from.size() && (product < size || group.empty() || dim + 1 == to.size())) {
       product *= from[i];
       group.push_back(i++);
     }
-    if (product != size || group.empty())
+    if (product != size)
       return std::nullopt;
     merge.groups.push_back(group);
-    merges |= merge.merges(dim);
+    merges |= isNew || merge.merges(dim);
   }
   return merges && i == from.size() ? std::optional(merge) : std::nullopt;
 }
@@ -113,7 +115,24 @@ struct SinkThroughElementwise : RewritePattern {
   }
 };
 
-/// A merged dimension becomes several letters where the other operand lacks it, or has it merged of the same sizes.
+/// The finest sizes of which both lists are merged: [8, 4, 2] and [8, 8] are of [8, 8].
+Shape commonSizes(Dims a, Dims b) {
+  Shape sizes;
+  int64_t left = 1, right = 1;
+  for (size_t i = 0, j = 0; i < a.size() || j < b.size();) {
+    if (j == b.size() || (i < a.size() && left <= right))
+      left *= a[i++];
+    else
+      right *= b[j++];
+    if (left == right) {
+      sizes.push_back(left);
+      left = right = 1;
+    }
+  }
+  return left == 1 && right == 1 ? sizes : Shape();
+}
+
+/// A merged dimension becomes several letters where the other operand lacks it, or has it merged too.
 LogicalResult sinkThroughEinsum(graph::EinsumOp op, PatternRewriter &rewriter) {
   auto spec = *graph::EinsumSpec::parse(op.getSpec());
   std::string unused;
@@ -131,8 +150,9 @@ LogicalResult sinkThroughEinsum(graph::EinsumOp op, PatternRewriter &rewriter) {
         continue;
       Shape sizes = merges[side]->sizes(dim);
       size_t other = letters[1 - side]->find(letter);
-      bool fits = other == std::string::npos || (merges[1 - side] && merges[1 - side]->sizes(other) == sizes);
-      if (!fits || sizes.size() - 1 > unused.size())
+      if (other != std::string::npos)
+        sizes = merges[1 - side] ? commonSizes(sizes, merges[1 - side]->sizes(other)) : Shape();
+      if (sizes.size() < 2 || sizes.size() - 1 > unused.size())
         continue;
       splits[letter] = {letter + unused.substr(0, sizes.size() - 1), sizes};
       unused.erase(0, sizes.size() - 1);
@@ -184,6 +204,34 @@ LogicalResult sinkThroughTranspose(graph::TransposeOp op, PatternRewriter &rewri
     llvm::append_range(permutation, merge->groups[dim]);
   Value inner = transpose(rewriter, op.getLoc(), merge->operand, permutation);
   rewriter.replaceOp(op, reshape(rewriter, op.getLoc(), inner, op.getType().getShape()));
+  return success();
+}
+
+LogicalResult sinkThroughBroadcast(graph::BroadcastOp op, PatternRewriter &rewriter) {
+  std::optional<Merge> merge = matchMerge(op.getOperand());
+  if (!merge)
+    return failure();
+  auto narrow = graph::tensorType(op.getOperand()).getShape(), wide = op.getType().getShape();
+  Shape dims, shape;
+  int64_t next = 0; // of the operand's dimensions
+  for (int64_t dim = 0; dim < int64_t(wide.size()); ++dim) {
+    int64_t own = next < int64_t(narrow.size()) && op.getDims()[next] == dim ? next++ : -1;
+    if (own < 0 || merge->groups[own].empty() || narrow[own] != wide[dim]) {
+      // New, or spread from size 1: the units behind a spread dimension go into it one by one.
+      if (own >= 0 && merge->groups[own].size() > 1)
+        return failure();
+      if (own >= 0 && !merge->groups[own].empty())
+        dims.push_back(shape.size());
+      shape.push_back(wide[dim]);
+      continue;
+    }
+    for (int64_t i : merge->groups[own]) {
+      dims.push_back(shape.size());
+      shape.push_back(merge->shape()[i]);
+    }
+  }
+  Value inner = broadcast(rewriter, op.getLoc(), merge->operand, shape, dims);
+  rewriter.replaceOp(op, reshape(rewriter, op.getLoc(), inner, wide));
   return success();
 }
 
@@ -248,6 +296,7 @@ LogicalResult sinkThroughGather(graph::GatherOp op, PatternRewriter &rewriter) {
 void p3d::import::addReshapeSimplifications(RewritePatternSet &patterns) {
   patterns.add<SinkThroughElementwise>(patterns.getContext());
   addRewrite<graph::EinsumOp>(patterns, sinkThroughEinsum);
+  addRewrite<graph::BroadcastOp>(patterns, sinkThroughBroadcast);
   addRewrite<graph::ReduceOp>(patterns, sinkThroughReduce);
   addRewrite<graph::TransposeOp>(patterns, sinkThroughTranspose);
   addRewrite<graph::SliceOp>(patterns, sinkThroughSlice);
