@@ -127,14 +127,38 @@ private:
     SmallVector<Segment> segments;
     for (size_t i = 0; i + 1 < bounds.size(); ++i)
       segments.push_back(describe(bounds[i], bounds[i + 1]));
+    SmallVector<std::pair<size_t, size_t>> layers;
+    for (auto [first, count] : findLayers(segments))
+      layers.push_back({segments[first].begin, segments[first + count - 1].end});
+    extend(layers, bounds);
     Candidate candidate;
-    for (auto [first, count] : findLayers(segments)) {
-      size_t begin = segments[first].begin, end = segments[first + count - 1].end;
+    for (auto [begin, end] : layers) {
       candidate.layers.push_back({begin, end});
       candidate.covered += end - begin;
       candidate.longestLayer = std::max(candidate.longestLayer, end - begin);
     }
     return candidate;
+  }
+
+  /// Adds layers before and after those found whose operations are the same, though cut finer: while the first layer of a skip connection runs, the
+  /// value that is skipped is its residual too, and does not count.
+  void extend(SmallVectorImpl<std::pair<size_t, size_t>> &layers, ArrayRef<size_t> bounds) {
+    auto isCut = [&](size_t at) { return std::binary_search(bounds.begin(), bounds.end(), at); };
+    SmallVector<std::pair<size_t, size_t>> all;
+    for (auto [i, layer] : llvm::enumerate(layers)) {
+      auto [begin, end] = layer;
+      size_t size = end - begin, low = all.empty() ? 0 : all.back().second;
+      SmallVector<std::pair<size_t, size_t>> before;
+      llvm::hash_code key = describe(begin, end).exact;
+      for (size_t at = begin; at >= low + size && isCut(at - size) && describe(at - size, at).exact == key; at -= size)
+        before.push_back({at - size, at});
+      all.append(before.rbegin(), before.rend());
+      all.push_back(layer);
+      size_t high = i + 1 < layers.size() ? layers[i + 1].first : chain.size();
+      for (size_t at = end; at + size <= high && isCut(at + size) && describe(at, at + size).exact == key; at += size)
+        all.push_back({at, at + size});
+    }
+    layers.assign(all.begin(), all.end());
   }
 
   Segment describe(size_t begin, size_t end) {
