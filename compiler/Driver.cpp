@@ -124,6 +124,13 @@ int compile(const Options &options) {
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
   if (!module)
     return kUserError;
+  // Exporters leave the module and its functions without a location; messages about the whole of them then name the file.
+  Location whole = FileLineColLoc::get(&context, options.input, 1, 1);
+  if (isa<UnknownLoc>(module->getLoc()))
+    (*module)->setLoc(whole);
+  for (Operation &op : *module->getBody())
+    if (isa<UnknownLoc>(op.getLoc()))
+      op.setLoc(whole);
   if (!options.dump.empty())
     if (std::error_code code = llvm::sys::fs::create_directories(options.dump))
       return complain(options.dump + ": " + code.message());

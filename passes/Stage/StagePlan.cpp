@@ -9,7 +9,7 @@ using namespace p3d;
 using namespace p3d::graph;
 
 FailureOr<StagePlan> StagePlan::make(const TrainingStep &step, int64_t stages, StringRef counts) {
-  auto units = collectUnits(step);
+  auto units = collectUnits(step, stages);
   if (failed(units))
     return failure();
   SmallVector<int64_t> costs;
@@ -29,8 +29,10 @@ FailureOr<StagePlan> StagePlan::make(const TrainingStep &step, int64_t stages, S
   return plan;
 }
 
-FailureOr<SmallVector<StagePlan::Unit>> StagePlan::collectUnits(const TrainingStep &step) {
-  bool layered = llvm::any_of(step.forwardCalls, [](CallOp call) { return call.getLayer().has_value(); });
+FailureOr<SmallVector<StagePlan::Unit>> StagePlan::collectUnits(const TrainingStep &step, int64_t stages) {
+  // With fewer layers than stages what stands before and after them may be a stage of its own.
+  bool layered = llvm::count_if(step.forwardCalls, [](CallOp call) { return call.getLayer().has_value(); }) >= stages &&
+                 llvm::any_of(step.forwardCalls, [](CallOp call) { return call.getLayer().has_value(); });
   SmallVector<Unit> units;
   SmallVector<CallOp> before;
   DenseMap<Operation *, size_t> unitOf;

@@ -27,7 +27,7 @@ private:
     int64_t cost = 0;
     llvm::SmallVector<graph::CallOp, 1> calls;
   };
-  static mlir::FailureOr<llvm::SmallVector<Unit>> collectUnits(const TrainingStep &step);
+  static mlir::FailureOr<llvm::SmallVector<Unit>> collectUnits(const TrainingStep &step, int64_t stages);
   void placeCalls(const TrainingStep &step, llvm::ArrayRef<Unit> units, llvm::ArrayRef<int64_t> counts);
   void placeForward(const TrainingStep &step);
   void placeBackward(const TrainingStep &step);
