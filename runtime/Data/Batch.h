@@ -9,8 +9,8 @@ namespace p3d {
 class BatchSource {
 public:
   virtual ~BatchSource() = default;
-  /// A user error unless every input of `program` can be filled; both the
-  /// launcher and the ranks call it before the first step.
+  /// A user error unless every input of `program` can be filled with values in
+  /// its range. Reads all data, so the launcher calls it, once.
   virtual void check(const Program &program) = 0;
   /// Writes the rows of the replica at `at` for `step` (from 1) to `arena`.
   virtual void fill(const Program &program, Coordinates at, int64_t step,

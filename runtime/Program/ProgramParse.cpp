@@ -162,6 +162,10 @@ void checkParam(const Program &program, const Param &param) {
                     "dimension {}",
                     param.name, shard.dim);
   }
+  if (param.role == Role::Key &&
+      (param.dtype != P3D_UI32 || param.pieceShape != std::vector<int64_t>{2}))
+    internalError("description of the program: the random key {} is no ui32[2]",
+                  param.name);
   int64_t count = localLayout(param, program.mesh, {}).storageCount();
   checkRange(program, param.name, param.offset,
              count * info(param.dtype).bytes);

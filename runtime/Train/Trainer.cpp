@@ -19,7 +19,6 @@ Trainer::Trainer(p3d_context &context, const RunOptions &options,
 
 void Trainer::run() {
   prepareParameters();
-  batches->check(program);
   for (int64_t step = 1; step <= options.steps; ++step)
     runStep(step);
   if (options.exportFd >= 0)
@@ -82,7 +81,7 @@ void Trainer::runStep(int64_t step) {
 
 void Trainer::update(int64_t step, StepRecord &record) {
   record.learningRate = learningRateAt(options, step);
-  record.gradNorm = NAN;
+  record.gradNorm = -1;
   double scale = 1;
   if (options.clip > 0) {
     record.gradNorm = gradientNorm(context);

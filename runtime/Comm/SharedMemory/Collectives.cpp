@@ -27,6 +27,8 @@ void SharedMemoryTransport::allReduce(p3d_axis axis, int groupIndex,
   call.source = arenas.offsetOf(data, bytes, "all_reduce");
   call.outer = count;
   int64_t size = int64_t(group.members().size());
+  if (size == 1)
+    return;
   // Chunks in whole cache lines, so that owners do not write to the same one.
   int64_t chunk = (count + size - 1) / size;
   chunk = (chunk + 63) / 64 * 64;

@@ -67,7 +67,7 @@ struct Message {
 
 struct StepRecord {
   int64_t step, startNs, endNs, waitNs;
-  double learningRate, gradNorm; ///< gradNorm is NaN with clipping off
+  double learningRate, gradNorm; ///< gradNorm is -1 with clipping off
   double results[maxResults];
   uint32_t skipped; ///< the norm was not finite: nothing was updated
 };

@@ -5,6 +5,7 @@
  * "Services" and into kernels/Kernels.h. Everything lives in one arena, which the peers of a rank map too: pointers
  * handed to a service lie inside the arena of the calling rank.
  */
+// clang-format off: the tables below are laid out by hand
 #ifndef P3D_RUNTIME_H
 #define P3D_RUNTIME_H
 
@@ -40,11 +41,15 @@ extern const p3d_task p3d_tasks[];    /* in the order of the program's "tasks" *
  *   "microbatches":m, "global_batch":B, "tokens_per_step":T, "fingerprint":"hex of the whole compile",
  *   "arena_bytes":N, "slots":s, "optimizer":"adamw|sgd|none",
  *   "zero":{"offset":O,"bytes":N},           set to zero when a step begins: gradient and loss accumulators
- *   "tied_groups":[{"stages":[0,3]}],        copies of one parameter; the group of a rank has its tp and dp coordinates
+ *   "norm_axes":["tp","pp"],                 axes over which the gradient norm is summed (default tp, pp); with "dp" where
+ *                                            gradients are sharded over dp
+ *   "tied_groups":[{"stages":[0,3]}],        copies of one parameter; the group of a rank has its tp and dp coordinates.
+ *                                            Several with the same stages are told apart by their order in the list
  *   "params":[{"name":"params.h0.attn.wqkv", "role":"param|frozen|buffer|key", "dtype":"f32",
  *      "global_shape":[32,96],               the tensor as files hold it
  *      "piece_offset":[0,0], "piece_shape":[32,32],   the part of it that this entry holds (global coordinates); a
  *                                            parameter may come in several pieces: layers of a stack, q|k|v
+ *      "file_dtype":"f32",                   element type in files (default: f32 with a master, else dtype)
  *      "shards":[{"dim":1,"axes":["tp"],"chunk":8}],  dim of the piece; rank i of the axes (first axis major) holds
  *                                            rows [i*chunk, (i+1)*chunk) cut at piece_shape[dim]; storage is always
  *                                            `chunk` rows, rows beyond the end are zero
@@ -52,7 +57,7 @@ extern const p3d_task p3d_tasks[];    /* in the order of the program's "tasks" *
  *      "master":O,                           f32 master of a 16-bit parameter, -1 if absent
  *      "decay":true,                         weight decay applies (rank of global_shape >= 2)
  *      "counts_in_norm":true,                false for the copies of a tied parameter that another stage counts
- *      "init":{"kind":"normal|zeros|ones","std":0.02} }],
+ *      "init":{"kind":"normal|zeros|ones","std":0.02} }],   absent: only --params can give it. A key is ui32[2]
  *   "inputs":[{"name":"batch.tokens","dtype":"i32","global_shape":[8,16],"batch_dim":0 or -1, "offset":O,
  *      "index_limit":V or 0 }],              rows of this replica: [dp*B/dpsize, ...) along batch_dim, all microbatches
  *                                            in order; values of an index input must lie in [-V, V)

@@ -107,8 +107,9 @@ static void follow(Ranks &ranks, Progress &progress, int eventFd, int signalFd,
 }
 
 static int makeSignalFd() {
-  // A closed pipe is to be seen as a write error, not to kill the launcher.
+  // A closed pipe or a file limit is to be seen as a write error.
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   sigset_t handled;
   sigemptyset(&handled);
   for (int number : {SIGINT, SIGTERM, SIGHUP})

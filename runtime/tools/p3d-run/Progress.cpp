@@ -82,8 +82,12 @@ void Progress::addResults(StepReport &report, uint32_t index) {
     if (at.tp != 0 || at.dp != 0)
       continue;
     const StepRecord &record = control.rank(rank).records[index % stepRing];
-    for (size_t i = 0; i < program.results.size(); ++i)
-      report.results.emplace_back(program.results[i].name, record.results[i]);
+    for (size_t i = 0; i < program.results.size(); ++i) {
+      const std::string &name = program.results[i].name;
+      auto isSame = [&](const auto &r) { return r.first == name; };
+      if (std::none_of(report.results.begin(), report.results.end(), isSame))
+        report.results.emplace_back(name, record.results[i]);
+    }
   }
   // The loss leads, whichever stage computes it.
   std::stable_partition(report.results.begin(), report.results.end(),
@@ -98,7 +102,7 @@ void Progress::print(const StepReport &report) {
   std::string text = fmt::format("step {}/{}", report.step, steps);
   for (const auto &[name, value] : report.results)
     text += fmt::format("  {} {:.6g}", name, value);
-  if (!std::isnan(report.gradNorm))
+  if (report.gradNorm >= 0 || report.skipped)
     text += fmt::format("  norm {:.4g}", report.gradNorm);
   text += fmt::format("  lr {:.4g}  {:.1f} ms", report.learningRate,
                       report.milliseconds);
@@ -130,7 +134,8 @@ void Progress::log(const StepReport &report) {
     (i == 0 ? object["loss"] : metrics[report.results[i].first]) =
         number(report.results[i].second);
   int64_t tokens = build.any().tokensPerStep;
-  object["grad_norm"] = number(report.gradNorm);
+  if (report.gradNorm >= 0 || report.skipped)
+    object["grad_norm"] = number(report.gradNorm);
   object["lr"] = report.learningRate;
   object["tokens"] = report.step * tokens;
   object["step_ms"] = report.milliseconds;

@@ -9,7 +9,8 @@ namespace p3d {
 /// One step of the whole run.
 struct StepReport {
   int64_t step = 0;
-  double gradNorm = 0, learningRate = 0;
+  double gradNorm = -1; ///< -1 if it was not computed
+  double learningRate = 0;
   bool skipped = false;
   std::vector<std::pair<std::string, double>> results; ///< first: the loss
   double milliseconds = 0;

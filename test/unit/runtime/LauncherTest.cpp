@@ -159,6 +159,60 @@ TEST(Launcher, RefusesBadCommandLines) {
   }
 }
 
+TEST(Launcher, AFullDiskLeavesNothing) {
+  ToyRun toy;
+  size_t before = toy.files().size();
+  CommandResult result = toy.run(
+      "--steps=2 --export=" + toy.path("x.safetensors"), "ulimit -f 0;");
+  EXPECT_EQ(result.exitCode, 1);
+  EXPECT_THAT(result.output, HasSubstr("x.safetensors: cannot reserve"));
+  EXPECT_EQ(toy.files().size(), before);
+  result = toy.run("--steps=2 --log=/dev/full");
+  EXPECT_EQ(result.exitCode, 1);
+  EXPECT_THAT(result.output, HasSubstr("No space left"));
+}
+
+TEST(Launcher, ADeadLauncherTakesItsRanksAlong) {
+  ToyRun toy;
+  runCommand(std::string(P3D_BIN) + "/p3d-run " + toy.path("") +
+             " --data=" + toy.path("batch.safetensors") +
+             " --steps=100000000 > /dev/null & sleep 0.3; kill -KILL $!;"
+             "sleep 0.3");
+  expectNoRankLeft(toy);
+}
+
+TEST(Launcher, RefusesWrongTensors) {
+  ToyRun toy;
+  CommandResult result =
+      toy.run("--steps=1 --params=" + toy.path("batch.safetensors"));
+  EXPECT_EQ(result.exitCode, 1);
+  EXPECT_THAT(result.output, HasSubstr("tensor params.a is missing"));
+}
+
+TEST(Diff, ComparesByName) {
+  ToyRun toy;
+  writeTensors(toy.path("a"), {{"x", P3D_F32, {2}}, {"y", P3D_F32, {1}}},
+               {{"x", {3, 4}}, {"y", {1}}});
+  writeTensors(toy.path("b"), {{"x", P3D_F32, {2}}, {"y", P3D_F32, {1}}},
+               {{"x", {3, 4.01f}}, {"y", {1}}});
+  writeTensors(toy.path("c"), {{"x", P3D_F32, {2}}}, {{"x", {3, 4}}});
+  auto diff = [&](const std::string &arguments) {
+    return runCommand("cd " + toy.path("") + "; " + P3D_BIN + "/p3d-diff " +
+                      arguments);
+  };
+  EXPECT_EQ(diff("a b --rtol=0.01").exitCode, 0);
+  CommandResult result = diff("a b --rtol=0.001");
+  EXPECT_EQ(result.exitCode, 1);
+  EXPECT_THAT(result.output, HasSubstr("x: relative 2.0"));
+  EXPECT_EQ(diff("a b --rtol=0.001 --atol=0.01").exitCode, 0);
+  EXPECT_EQ(diff("c a --rtol=0").exitCode, 0);
+  result = diff("a c --rtol=0");
+  EXPECT_EQ(result.exitCode, 1);
+  EXPECT_THAT(result.output, HasSubstr("y: missing in c"));
+  EXPECT_THAT(diff("a b").output, HasSubstr("--rtol=X"));
+  EXPECT_EQ(diff("a nowhere --rtol=0").exitCode, 1);
+}
+
 TEST(Launcher, HelpNamesEveryFlag) {
   CommandResult help = runCommand(std::string(P3D_BIN) + "/p3d-run --help");
   EXPECT_EQ(help.exitCode, 0);

@@ -51,9 +51,9 @@ ToyRun::~ToyRun() { fs::remove_all(directory); }
 
 CommandResult ToyRun::run(const std::string &flags,
                           const std::string &environment) const {
-  return runCommand(fmt::format("{} timeout 60 {}/p3d-run {} --data={} {}", environment,
-                                P3D_BIN, directory, path("batch.safetensors"),
-                                flags));
+  return runCommand(fmt::format("{} timeout 60 {}/p3d-run {} --data={} {}",
+                                environment, P3D_BIN, directory,
+                                path("batch.safetensors"), flags));
 }
 
 std::vector<std::string> ToyRun::files() const {

@@ -1,0 +1,254 @@
+// Parameters, schedules and token windows: what must not depend on the mesh,
+// and the exact meaning of the flags.
+#include "runtime/DType.h"
+#include "runtime/Data/TokenFile.h"
+#include "runtime/Error.h"
+#include "runtime/Program/Layout.h"
+#include "runtime/Train/Parameters.h"
+#include "runtime/Train/Random.h"
+#include "runtime/Train/RunOptions.h"
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+using namespace p3d;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+namespace {
+
+Param weight(std::vector<int64_t> shape, std::vector<Shard> shards) {
+  Param param{};
+  param.name = "params.w";
+  param.dtype = param.fileDType = P3D_F32;
+  param.globalShape = param.pieceShape = shape;
+  param.pieceOffset.assign(shape.size(), 0);
+  param.shards = shards;
+  param.grad = param.m = param.v = param.master = -1;
+  param.countsInNorm = true;
+  param.init = {InitKind::Normal, 1};
+  return param;
+}
+
+/// Initialises every rank's part and puts the whole tensor together.
+std::vector<float> wholeTensor(const Mesh &mesh, std::vector<Param> pieces) {
+  std::vector<float> whole;
+  for (int rank = 0; rank < mesh.size(); ++rank) {
+    Coordinates at = mesh.coordinates(rank);
+    for (const Param &piece : pieces) {
+      Program program;
+      program.mesh = mesh;
+      program.params = {piece};
+      Layout layout = localLayout(piece, mesh, at);
+      std::vector<float> local(size_t(layout.storageCount()), -1);
+      initializeParameters(program, at, 42,
+                           reinterpret_cast<char *>(local.data()));
+      whole.resize(size_t(layout.globalCount()), NAN);
+      layout.forEachRun([&](int64_t global, int64_t index, int64_t count) {
+        for (int64_t i = 0; i < count; ++i)
+          whole[size_t(global + i)] = local[size_t(index + i)];
+      });
+    }
+  }
+  return whole;
+}
+
+TEST(Initialisation, DoesNotDependOnTheSharding) {
+  std::vector<float> one = wholeTensor({1, 1, 1}, {weight({6, 10}, {})});
+  for (float value : one)
+    EXPECT_TRUE(std::isfinite(value));
+  // Columns over tp, unevenly; rows over dp; both; and two pieces of the
+  // tensor.
+  EXPECT_EQ(wholeTensor({4, 1, 1}, {weight({6, 10}, {{1, {P3D_TP}, 3}})}), one);
+  EXPECT_EQ(wholeTensor({1, 1, 4}, {weight({6, 10}, {{0, {P3D_DP}, 2}})}), one);
+  EXPECT_EQ(wholeTensor({2, 1, 2}, {weight({6, 10}, {{0, {P3D_DP}, 3},
+                                                     {1, {P3D_TP}, 5}})}),
+            one);
+  EXPECT_EQ(
+      wholeTensor({2, 1, 2}, {weight({6, 10}, {{1, {P3D_TP, P3D_DP}, 3}})}),
+      one);
+  Param left = weight({6, 10}, {{1, {P3D_TP}, 2}}), right = left;
+  left.pieceShape = {6, 4};
+  right.pieceOffset = {0, 4}, right.pieceShape = {6, 6};
+  right.shards = {{1, {P3D_TP}, 3}};
+  EXPECT_EQ(wholeTensor({2, 1, 1}, {left, right}), one);
+}
+
+TEST(Initialisation, IsStandardNormal) {
+  NormalStream stream(7, "params.w");
+  double sum = 0, squares = 0;
+  const int count = 100'000;
+  for (int i = 0; i < count; ++i) {
+    double value = stream.at(i);
+    sum += value, squares += value * value;
+  }
+  EXPECT_NEAR(sum / count, 0, 0.02);
+  EXPECT_NEAR(squares / count, 1, 0.02);
+  EXPECT_NE(NormalStream(8, "params.w").at(0),
+            NormalStream(7, "params.w").at(0));
+  EXPECT_NE(NormalStream(7, "params.v").at(0),
+            NormalStream(7, "params.w").at(0));
+}
+
+TEST(Initialisation, PhiloxGivesThePublishedNumbers) {
+  // Known answers of Random123.
+  EXPECT_THAT(philox({0, 0, 0, 0}, {0, 0}),
+              ElementsAre(0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8));
+  EXPECT_THAT(philox({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344},
+                     {0xa4093822, 0x299f31d0}),
+              ElementsAre(0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1));
+}
+
+TEST(Initialisation, PaddingIsZero) {
+  Program program;
+  program.mesh = {4, 1, 1};
+  program.params = {weight({10}, {{0, {P3D_TP}, 3}})};
+  std::vector<float> local(3, -1);
+  initializeParameters(program, program.mesh.coordinates(3), 1,
+                       reinterpret_cast<char *>(local.data()));
+  EXPECT_NE(local[0], 0);
+  EXPECT_EQ(local[1], 0);
+  EXPECT_EQ(local[2], 0);
+}
+
+TEST(Layouts, OneOwnerPerElement) {
+  Mesh mesh{2, 1, 2};
+  for (std::vector<Shard> shards : {std::vector<Shard>{},
+                                    {{0, {P3D_TP}, 3}},
+                                    {{0, {P3D_DP}, 3}},
+                                    {{0, {P3D_DP, P3D_TP}, 2}}}) {
+    Param param = weight({6}, shards);
+    std::vector<int> owners(6);
+    for (int rank = 0; rank < 4; ++rank) {
+      Coordinates at = mesh.coordinates(rank);
+      if (ownsCopy(param, at, {P3D_TP, P3D_DP}))
+        localLayout(param, mesh, at)
+            .forEachRun([&](int64_t global, int64_t, int64_t count) {
+              for (int64_t i = 0; i < count; ++i)
+                ++owners[size_t(global + i)];
+            });
+    }
+    EXPECT_THAT(owners, testing::Each(1));
+  }
+}
+
+TEST(Layouts, RunsAreAsLongAsTheyCanBe) {
+  Layout layout{{4, 3, 5}, {1, 0, 0}, {2, 3, 5}, {2, 3, 5}};
+  int runs = 0;
+  layout.forEachRun([&](int64_t global, int64_t local, int64_t count) {
+    EXPECT_EQ(global, 15);
+    EXPECT_EQ(local, 0);
+    EXPECT_EQ(count, 30);
+    ++runs;
+  });
+  EXPECT_EQ(runs, 1);
+}
+
+TEST(LearningRate, Schedules) {
+  RunOptions options;
+  options.steps = 110, options.warmup = 10;
+  options.learningRate = 1, options.minLearningRate = 0.1;
+  EXPECT_DOUBLE_EQ(learningRateAt(options, 1), 0.1);
+  EXPECT_DOUBLE_EQ(learningRateAt(options, 10), 1);
+  EXPECT_DOUBLE_EQ(learningRateAt(options, 110), 1);
+  options.schedule = LearningRateSchedule::Cosine;
+  EXPECT_DOUBLE_EQ(learningRateAt(options, 60), 0.55);
+  EXPECT_DOUBLE_EQ(learningRateAt(options, 110), 0.1);
+  options.schedule = LearningRateSchedule::Linear;
+  EXPECT_DOUBLE_EQ(learningRateAt(options, 35), 0.775);
+  EXPECT_DOUBLE_EQ(learningRateAt(options, 110), 0.1);
+  options.schedule = LearningRateSchedule::Wsd;
+  EXPECT_DOUBLE_EQ(learningRateAt(options, 88), 1);
+  EXPECT_DOUBLE_EQ(learningRateAt(options, 99), 0.55);
+  EXPECT_DOUBLE_EQ(learningRateAt(options, 110), 0.1);
+}
+
+TEST(Options, SurviveTheWayToTheRanks) {
+  RunOptions options;
+  options.steps = 7, options.learningRate = 0.1 + 0.2, options.seed = ~0ull;
+  options.schedule = LearningRateSchedule::Wsd;
+  RunOptions copy = RunOptions::fromJson(options.toJson());
+  EXPECT_EQ(copy.toJson(), options.toJson());
+  EXPECT_EQ(copy.learningRate, options.learningRate);
+  EXPECT_EQ(copy.seed, options.seed);
+}
+
+class Tokens : public testing::Test {
+protected:
+  std::string path = (std::filesystem::temp_directory_path() /
+                      fmt::format("p3d-tokens-{}.bin", getpid()))
+                         .string();
+  Program program;
+  void SetUp() override {
+    std::ofstream file(path, std::ios::binary);
+    for (int32_t token = 0; token < 21; ++token) // five windows of 4
+      file.write(reinterpret_cast<const char *>(&token), 4);
+    program.mesh = {1, 1, 2};
+    program.globalBatch = 2;
+    program.inputs = {{"batch.tokens", P3D_I32, {2, 4}, 0, 0, 21},
+                      {"batch.targets", P3D_I32, {2, 4}, 0, 64, 21},
+                      {"batch.mask", P3D_F32, {2, 4}, 0, 128, 0}};
+  }
+  void TearDown() override { std::filesystem::remove(path); }
+  std::string fault() {
+    try {
+      TokenFile(path).check(program);
+    } catch (const Error &error) {
+      return error.what();
+    }
+    return "no error";
+  }
+};
+
+TEST_F(Tokens, WindowsFollowEachOther) {
+  TokenFile file(path);
+  file.check(program);
+  alignas(8) char arena[256];
+  auto ints = [&](int offset) {
+    return std::vector<int32_t>(reinterpret_cast<int32_t *>(arena + offset),
+                                reinterpret_cast<int32_t *>(arena + offset) +
+                                    4);
+  };
+  file.fill(program, {0, 0, 1}, 1, arena);
+  EXPECT_THAT(ints(0), ElementsAre(4, 5, 6, 7));
+  EXPECT_THAT(ints(64), ElementsAre(5, 6, 7, 8));
+  EXPECT_EQ(*reinterpret_cast<float *>(arena + 128), 1);
+  file.fill(program, {0, 0, 0}, 3, arena);
+  EXPECT_THAT(ints(0), ElementsAre(16, 17, 18, 19));
+  file.fill(program, {0, 0, 1}, 3, arena);
+  EXPECT_THAT(ints(0), ElementsAre(0, 1, 2, 3));
+}
+
+TEST_F(Tokens, Refusals) {
+  program.inputs[0].indexLimit = 20;
+  EXPECT_THAT(fault(), HasSubstr("element 20 of batch.tokens is 20"));
+  program.inputs[0].indexLimit = 0;
+  program.inputs[0].globalShape[1] = 21;
+  EXPECT_THAT(fault(), HasSubstr("needs 22"));
+  program.inputs[0].name = "batch.position_ids";
+  EXPECT_THAT(fault(), HasSubstr("cannot fill batch.position_ids"));
+  std::ofstream(path, std::ios::app) << "x";
+  EXPECT_THAT(fault(), HasSubstr("no whole number"));
+}
+
+TEST(HalfFloats, RoundTripAndRounding) {
+  for (uint32_t bits = 0; bits < 0x10000; ++bits) {
+    float value = fromF16(uint16_t(bits));
+    if (value == value)
+      ASSERT_EQ(toF16(value), bits);
+    float wide = fromBF16(uint16_t(bits));
+    if (wide == wide)
+      ASSERT_EQ(toBF16(wide), bits);
+  }
+  EXPECT_EQ(fromF16(toF16(65519.0f)), 65504.0f);
+  EXPECT_TRUE(std::isinf(fromF16(toF16(65520.0f))));
+  EXPECT_EQ(fromF16(toF16(1 + 0x1p-11f)), 1.0f);
+  EXPECT_EQ(fromF16(toF16(1 + 0x1.8p-10f)), 1 + 0x1p-9f);
+  EXPECT_EQ(fromBF16(toBF16(1 + 0x1p-8f)), 1.0f);
+  EXPECT_TRUE(std::isnan(fromBF16(toBF16(NAN))));
+  EXPECT_TRUE(std::isnan(fromF16(toF16(NAN))));
+}
+
+} // namespace

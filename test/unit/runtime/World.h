@@ -1,0 +1,38 @@
+// Rank processes without programs: a control region, arenas, and one forked
+// process per rank that runs a function with a transport. Used to test a
+// communicator as its callers see it.
+#pragma once
+#include "runtime/Comm/SharedMemory/SharedMemoryTransport.h"
+#include <functional>
+
+namespace p3d::test {
+
+/// What a rank's function finds.
+struct WorldRank {
+  int rank;
+  Coordinates at;
+  Program &program; ///< may be changed before the first call
+  Arenas &arenas;
+  SharedMemoryTransport &transport;
+  RankArea &area;
+
+  template <typename T> T *at_(int64_t offset) {
+    return reinterpret_cast<T *>(arenas.own() + offset);
+  }
+};
+
+/// Throws with the text of the condition if it does not hold.
+void require(bool holds, const std::string &what);
+
+/// Runs `body` as every rank of `mesh` and returns what the ranks threw, by
+/// rank; empty where a rank ended well.
+std::vector<std::string> runWorld(const Mesh &mesh,
+                                  const std::function<void(WorldRank &)> &body,
+                                  double timeoutSeconds = 20,
+                                  int64_t arenaBytes = 1 << 23);
+
+/// The same, and expects that no rank threw.
+void expectWorld(const Mesh &mesh,
+                 const std::function<void(WorldRank &)> &body);
+
+} // namespace p3d::test
