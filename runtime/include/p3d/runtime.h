@@ -5,7 +5,8 @@
  * "Services" and into kernels/Kernels.h. Everything lives in one arena, which the peers of a rank map too: pointers
  * handed to a service lie inside the arena of the calling rank.
  */
-// clang-format off: the tables below are laid out by hand
+// The tables below are laid out by hand.
+// clang-format off
 #ifndef P3D_RUNTIME_H
 #define P3D_RUNTIME_H
 
