@@ -65,7 +65,8 @@ LogicalResult p3d::lower::linkExecutable(Location loc, ArrayRef<ObjectCode> obje
   auto words = linkWords(loc, libraryDir, files);
   if (failed(words))
     return failure();
-  std::vector<const char *> arguments{"ld.lld", "-o"};
+  // Written, not mapped: a full disk is then an error instead of a signal.
+  std::vector<const char *> arguments{"ld.lld", "--no-mmap-output-file", "-o"};
   std::string out = path.str();
   arguments.push_back(out.c_str());
   for (const std::string &word : *words)

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace p3d {
@@ -20,6 +21,10 @@ OutputFile::OutputFile(const std::string &path,
     : path(path), temporary(fmt::format("{}.{}.tmp", path, getpid())) {
   if (tensors.empty())
     userError("{}: the program has no tensor to write", path);
+  // The rename would replace a device, /dev/null say, for everybody.
+  struct stat present;
+  if (stat(path.c_str(), &present) == 0 && !S_ISREG(present.st_mode))
+    userError("{}: is no regular file; name one, or a new one", path);
   fileDescriptor =
       open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (fileDescriptor < 0)

@@ -150,6 +150,7 @@ TEST(Launcher, RefusesBadCommandLines) {
            Case{"--steps=3 --steps=4", "given twice"},
            Case{"--steps=3 --params=/nonexistent", "cannot be opened"},
            Case{"--steps=3 --export=/nonexistent/x", "cannot be written"},
+           Case{"--steps=3 --export=/", "is no regular file"},
            Case{"--steps=3 --log=/nonexistent/x", "cannot be written"},
            Case{"", "--steps=N is missing"},
        }) {
