@@ -210,6 +210,11 @@ static std::string layersText(StageOp stage) {
   return first == last ? llvm::formatv("layer {0}", first).str() : llvm::formatv("layers {0}-{1}", first, last).str();
 }
 
+/// "3", "0-3".
+static std::string rangeText(int64_t first, int64_t last) {
+  return first == last ? std::to_string(first) : llvm::formatv("{0}-{1}", first, last).str();
+}
+
 void p3d::printCube(ModuleOp module, RankOrder::Kind rankOrder, llvm::raw_ostream &os) {
   auto mesh = module->getAttrOfType<dist::MeshAttr>(dist::kMeshAttr);
   SmallVector<StageOp> stages = collectStages(module);
@@ -220,9 +225,9 @@ void p3d::printCube(ModuleOp module, RankOrder::Kind rankOrder, llvm::raw_ostrea
   // One line for each run of ranks that differ in tp alone.
   for (const std::vector<int64_t> &group : order.getTpGroups()) {
     Coordinates at = order.coordinatesOf(group.front());
-    int64_t node = group.front() / devices, first = group.front() % devices, last = group.back() % devices;
-    os << llvm::formatv("  node {0}  devices {1,2}-{2,-2}  ranks {3,3}-{4,-3}  tp 0-{5}  dp {6}  pp {7}  {8}\n", node,
-                        first, last, group.front(), group.back(), mesh.getTp() - 1, at.dp, at.pp,
-                        layersText(stages[at.pp]));
+    int64_t first = group.front(), last = group.back();
+    os << llvm::formatv("  node {0,-3} device {1,-6} rank {2,-8} tp {3,-6} dp {4,-3} pp {5,-3} {6}\n", first / devices,
+                        rangeText(first % devices, last % devices), rangeText(first, last),
+                        rangeText(0, mesh.getTp() - 1), at.dp, at.pp, layersText(stages[at.pp]));
   }
 }

@@ -127,8 +127,8 @@ TEST_F(Manifest, PrintsTheCube) {
   llvm::raw_string_ostream os(text);
   printCube(*module, RankOrder::TpDpPp, os);
   EXPECT_EQ(text, "8 ranks = 2 tp x 2 pp x 2 dp, 4 a node\n"
-                  "  node 0  devices  0-1   ranks   0-1    tp 0-1  dp 0  pp 0  layers 0-1\n"
-                  "  node 0  devices  2-3   ranks   2-3    tp 0-1  dp 1  pp 0  layers 0-1\n"
-                  "  node 1  devices  0-1   ranks   4-5    tp 0-1  dp 0  pp 1  layer 2\n"
-                  "  node 1  devices  2-3   ranks   6-7    tp 0-1  dp 1  pp 1  layer 2\n");
+                  "  node 0   device 0-1    rank 0-1      tp 0-1    dp 0   pp 0   layers 0-1\n"
+                  "  node 0   device 2-3    rank 2-3      tp 0-1    dp 1   pp 0   layers 0-1\n"
+                  "  node 1   device 0-1    rank 4-5      tp 0-1    dp 0   pp 1   layer 2\n"
+                  "  node 1   device 2-3    rank 6-7      tp 0-1    dp 1   pp 1   layer 2\n");
 }
