@@ -3,6 +3,7 @@
 #include "dialects/Graph/FactorRules.h"
 #include "passes/Import/Passes.h"
 #include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace p3d {
 #define GEN_PASS_DEF_ASSIGNROLES
@@ -62,9 +63,9 @@ public:
       auto type = graph::tensorType(argument);
       bool isKey = type.getRank() == 1 && type.getDimSize(0) == 2 && type.getElementType().isUnsignedInteger(32);
       if (isKey)
-        assign(argument, "key", "is a tensor of two 32-bit words");
+        assign(argument, "key");
       else if (isa<IntegerType>(type.getElementType()))
-        assign(argument, "input", "holds integers");
+        assign(argument, "input");
     }
     DenseSet<int64_t> batch = batchClasses();
     for (BlockArgument argument : program.getBody().getArguments()) {
@@ -72,8 +73,9 @@ public:
         continue;
       bool carries = llvm::any_of(llvm::seq<int64_t>(0, graph::tensorType(argument).getRank()),
                                   [&](int64_t dim) { return batch.contains(classes.classOf(argument, dim)); });
-      assign(argument, carries ? "input" : "param", carries ? "carries the batch" : "does not carry the batch");
+      assign(argument, carries ? "input" : "param");
     }
+    report();
   }
 
 private:
@@ -82,11 +84,25 @@ private:
     return role ? role.getValue() : StringRef();
   }
 
-  void assign(BlockArgument argument, StringRef role, StringRef why) {
+  void assign(BlockArgument argument, StringRef role) {
     program.setArgAttr(argument.getArgNumber(), graph::kRoleAttr, StringAttr::get(program.getContext(), role));
     auto name = program.getArgAttrOfType<StringAttr>(argument.getArgNumber(), graph::kNameAttr);
-    emitRemark(argument.getLoc()) << "argument '" << (name ? name.getValue() : "") << "' is taken as " << (role == "input" ? "an input" : "a " + role)
-                                  << ", since it " << why << "; --params and --inputs say otherwise";
+    chosen[role].push_back(name ? name.getValue() : "");
+  }
+
+  /// One remark with all choices; of many parameters only the number.
+  void report() {
+    constexpr size_t kMaxNames = 8;
+    auto remark = program.emitRemark() << "roles of arguments chosen by flow:";
+    for (auto &[role, names] : chosen) {
+      remark << (role == chosen.front().first ? " " : "; ") << names.size() << " as " << role;
+      if (names.size() <= kMaxNames) {
+        remark << " (";
+        llvm::interleaveComma(names, remark);
+        remark << ")";
+      }
+    }
+    remark << "; --params and --inputs say otherwise";
   }
 
   DenseSet<int64_t> batchClasses() {
@@ -107,6 +123,7 @@ private:
 
   graph::ProgramOp program;
   DimensionClasses classes;
+  llvm::MapVector<StringRef, SmallVector<StringRef>> chosen;
 };
 
 struct AssignRolesPass : p3d::impl::AssignRolesBase<AssignRolesPass> {

@@ -43,6 +43,14 @@ LogicalResult convertConstraint(Operation *op, Translation &t) {
   return success();
 }
 
+LogicalResult convertSdyConstant(Operation *op, Translation &t) {
+  auto value = op->getAttrOfType<ElementsAttr>("value");
+  if (!value)
+    return op->emitOpError() << "has no value";
+  t.bind(op->getResult(0), t.create<graph::ConstantOp>(op->getLoc(), op->getResult(0).getType(), value));
+  return success();
+}
+
 } // namespace
 
 bool p3d::import::isKnownCustomCall(StringRef target) { return isIdentityTarget(target) || target == "mhlo.topk"; }
@@ -51,4 +59,5 @@ void p3d::import::addAnnotationConverters(ConverterTable &table) {
   table.add<stablehlo::CustomCallOp>(convertCustomCall);
   table.addNamed("sdy.sharding_constraint", convertConstraint);
   table.addNamed("sdy.reshard", convertConstraint);
+  table.addNamed("sdy.constant", convertSdyConstant);
 }
