@@ -9,6 +9,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Format.h"
+#include "llvm/Support/MD5.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/ToolOutputFile.h"
 #include <chrono>
@@ -74,6 +75,20 @@ struct Snapshots {
   std::vector<StageMemory> memory;
 };
 
+/// What every rank program says of the compile that it belongs to: model, order of ranks, and a hash by which ranks know that they fit together.
+void nameCompile(ModuleOp module, const Options &options) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream);
+  llvm::MD5 hash;
+  hash.update(stream.str());
+  hash.update(options.rankOrder);
+  Builder builder(module.getContext());
+  module->setAttr("p3d.model", builder.getStringAttr(llvm::sys::path::stem(options.input)));
+  module->setAttr("p3d.rank_order", builder.getStringAttr(options.rankOrder));
+  module->setAttr("p3d.fingerprint", builder.getStringAttr(hash.final().digest()));
+}
+
 /// Runs the levels after `options.from` up to `options.emit`, or all.
 LogicalResult runLevels(ModuleOp module, const Options &options, Snapshots &snapshots) {
   bool started = options.from.empty();
@@ -84,8 +99,10 @@ LogicalResult runLevels(ModuleOp module, const Options &options, Snapshots &snap
     started |= options.from == name;
     if (options.emit == name)
       return success();
-    if (options.emit.empty() && name == "schedule")
+    if (options.emit.empty() && name == "schedule") {
       snapshots.scheduled = module.clone();
+      nameCompile(module, options);
+    }
     if (options.emit.empty() && name == "memory")
       snapshots.memory = measureMemory(module);
   }

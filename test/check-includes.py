@@ -17,7 +17,11 @@ RULES = [
     ("kernels/", ["kernels/", ABI], False),
     ("runtime/", ["runtime/", "kernels/"], False),
     ("dialects/Pipe/", ["dialects/Pipe/", "dialects/Dist/"], True),
+    # Commands say over which axis and on which kind of buffer they work.
+    ("dialects/Exec/", ["dialects/Exec/", "dialects/Pipe/", "dialects/Dist/"], True),
     ("dialects/", ["dialects/{part}/"], True),
+    # Emitted code calls the kernels by their C ABI, and lays out the plans that they take.
+    ("passes/Lower/", ["dialects/", "passes/Lower/", "passes/Support/", ABI, "kernels/Kernels.h"], True),
     ("passes/", ["dialects/", "passes/{part}/", "passes/Support/", ABI], True),
     ("compiler/", ["compiler/", "dialects/", "passes/", ABI], True),
     ("frontend/", ["frontend/"], True),

@@ -20,18 +20,22 @@ constexpr double kEmbeddingStd = 0.02;
 struct Initialization {
   StringRef kind = "zeros";
   double std = 0;
+  bool isTable = false;
 };
 
 class UseReader {
 public:
   explicit UseReader(ModuleOp module) : symbols(module) {}
 
-  /// The first use that says what the parameter is: a norm's scale, a table, an operand of a contraction.
+  /// What the uses say the parameter is: a norm's scale, a table, an operand of a contraction. A table that is also the head (tied) is a table.
   std::optional<Initialization> read(Value value) {
-    for (OpOperand &use : value.getUses())
-      if (auto found = readUse(use))
-        return found;
-    return std::nullopt;
+    std::optional<Initialization> found;
+    for (OpOperand &use : value.getUses()) {
+      auto next = readUse(use);
+      if (next && (!found || next->isTable))
+        found = next;
+    }
+    return found;
   }
 
 private:
@@ -40,7 +44,7 @@ private:
     if (auto call = dyn_cast<graph::CallOp>(op))
       return read(symbols.lookup<graph::BlockOp>(call.getCallee()).getBody().getArgument(use.getOperandNumber()));
     if (isa<graph::EmbeddingOp, graph::GatherOp>(op) && use.getOperandNumber() == 0)
-      return Initialization{"normal", kEmbeddingStd};
+      return Initialization{"normal", kEmbeddingStd, /*isTable=*/true};
     if (isa<graph::LayerNormOp, graph::RmsNormOp>(op))
       return Initialization{use.getOperandNumber() == 1 ? "ones" : "zeros"};
     if (auto einsum = dyn_cast<graph::EinsumOp>(op))
