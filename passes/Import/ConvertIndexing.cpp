@@ -274,11 +274,21 @@ Value dropOutside(Translation &t, Location loc, Value updates, const RowPlan &pl
   return t.create<graph::SelectOp>(loc, type, inside, updates, splat(t.builder, loc, type, 0));
 }
 
+/// Whether the region keeps the update and drops what was there.
+bool overwrites(Region &body) {
+  Block &block = body.front();
+  Operation *terminator = block.getTerminator();
+  return block.getNumArguments() == 2 && terminator->getNumOperands() == 1 && terminator->getOperand(0) == block.getArgument(1);
+}
+
 LogicalResult convertScatter(stablehlo::ScatterOp op, Translation &t) {
   if (op.getInputs().size() != 1)
     return op.emitOpError() << "scatters into " << op.getInputs().size() << " tensors at once; expected one";
-  if (!isa_and_nonnull<stablehlo::AddOp>(singleCombiner(op.getBody())))
-    return op.emitOpError() << "combines by something else than an add; write x.at[i].add(y), or select by a comparison of indices";
+  bool isAdd = isa_and_nonnull<stablehlo::AddOp>(singleCombiner(op.getBody()));
+  if (!isAdd && !overwrites(op.getBody()))
+    return op.emitOpError() << "combines by something else than an add or the update; write x.at[i].add(y) or x.at[i].set(y)";
+  if (!isAdd && !op.getUniqueIndices())
+    op.emitRemark() << "the rows that are written are taken to be different from each other";
   auto numbers = op.getScatterDimensionNumbers();
   Value input = t.get(op.getInputs().front()), updates = t.get(op.getUpdates().front());
   auto type = graph::tensorType(input);
@@ -305,13 +315,25 @@ LogicalResult convertScatter(stablehlo::ScatterOp op, Translation &t) {
   SmallVector<int64_t> rowShape(Dims(plan->operandShape).take_front(plan->axis));
   llvm::append_range(rowShape, graph::tensorType(plan->ids).getShape().drop_front(plan->batchDims));
   llvm::append_range(rowShape, Dims(plan->operandShape).drop_front(plan->axis + 1));
-  updates = reshape(t.builder, loc, updates, permuted(rowShape, plan->rowOrder));
-  updates = transpose(t.builder, loc, updates, invertPermutationVector(plan->rowOrder));
-  updates = dropOutside(t, loc, updates, *plan);
-  Value sum = t.create<graph::ScatterAddOp>(loc, type.clone(plan->operandShape), updates, plan->ids, plan->axis, plan->batchDims);
-  sum = reshape(t.builder, loc, sum, permuted(type.getShape(), plan->operandOrder));
-  sum = transpose(t.builder, loc, sum, invertPermutationVector(plan->operandOrder));
-  t.bind(op.getResult(0), t.create<graph::AddOp>(loc, type, input, sum));
+  auto scatter = [&](Value rows) -> Value {
+    rows = reshape(t.builder, loc, rows, permuted(rowShape, plan->rowOrder));
+    rows = transpose(t.builder, loc, rows, invertPermutationVector(plan->rowOrder));
+    rows = dropOutside(t, loc, rows, *plan);
+    Value sum = t.create<graph::ScatterAddOp>(loc, graph::tensorType(rows).clone(plan->operandShape), rows, plan->ids, plan->axis,
+                                              plan->batchDims);
+    sum = reshape(t.builder, loc, sum, permuted(type.getShape(), plan->operandOrder));
+    return transpose(t.builder, loc, sum, invertPermutationVector(plan->operandOrder));
+  };
+  Value sum = scatter(updates);
+  if (isAdd) {
+    t.bind(op.getResult(0), t.create<graph::AddOp>(loc, type, input, sum));
+    return success();
+  }
+  auto f32 = t.builder.getF32Type();
+  Value count = scatter(splat(t.builder, loc, graph::tensorType(updates).clone(f32), 1));
+  Value written = t.create<graph::CompareOp>(loc, type.clone(t.builder.getI1Type()), graph::ComparePredicate::Gt, count,
+                                             splat(t.builder, loc, type.clone(f32), 0));
+  t.bind(op.getResult(0), t.create<graph::SelectOp>(loc, type, written, sum, input));
   return success();
 }
 

@@ -7,13 +7,29 @@ using namespace mlir;
 using namespace p3d;
 using namespace p3d::import;
 
+namespace {
+/// The truth value behind select(x, true, false), as some exporters write every logical result.
+Value withoutTrivialSelect(Value value) {
+  auto isBool = [](Value constant, bool expected) {
+    DenseElementsAttr elements;
+    Attribute attribute;
+    Operation *op = constant.getDefiningOp();
+    if (!op || !(attribute = op->getAttr("value")) || !(elements = dyn_cast<DenseElementsAttr>(attribute)))
+      return false;
+    return elements.isSplat() && elements.getElementType().isInteger(1) && elements.getSplatValue<bool>() == expected;
+  };
+  auto select = value.getDefiningOp<stablehlo::SelectOp>();
+  return select && isBool(select.getOnTrue(), true) && isBool(select.getOnFalse(), false) ? select.getPred() : value;
+}
+} // namespace
+
 Operation *p3d::import::singleCombiner(Region &region) {
   Block &block = region.front();
-  if (block.getNumArguments() != 2 || block.getOperations().size() != 2)
+  Operation *terminator = block.getTerminator();
+  if (block.getNumArguments() != 2 || terminator->getNumOperands() != 1)
     return nullptr;
-  Operation *op = &block.front(), *terminator = block.getTerminator();
-  if (op->getNumResults() != 1 || op->getNumOperands() != 2 || terminator->getNumOperands() != 1 ||
-      terminator->getOperand(0) != op->getResult(0))
+  Operation *op = withoutTrivialSelect(terminator->getOperand(0)).getDefiningOp();
+  if (!op || op->getNumResults() != 1 || op->getNumOperands() != 2)
     return nullptr;
   Value a = block.getArgument(0), b = block.getArgument(1);
   bool inOrder = op->getOperand(0) == a && op->getOperand(1) == b;
