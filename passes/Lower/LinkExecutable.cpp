@@ -21,8 +21,22 @@ LogicalResult writeFile(Location loc, StringRef path, const ObjectCode &code) {
   if (!error)
     stream.write(code.data(), code.size());
   stream.close();
-  if (error || stream.has_error())
-    return emitError(loc) << "cannot write " << path << ": " << (error ? error : stream.error()).message();
+  if (!error)
+    error = stream.error();
+  stream.clear_error();
+  if (error)
+    return emitError(loc) << "cannot write " << path << ": " << error.message();
+  return success();
+}
+
+/// LLD maps the file that it writes, so that a full disk is a signal there; here it is an error.
+LogicalResult copyProgram(Location loc, StringRef from, StringRef to) {
+  llvm::ErrorOr<sys::fs::perms> permissions = sys::fs::getPermissions(from);
+  std::error_code error = permissions ? sys::fs::copy_file(from, to) : permissions.getError();
+  if (!error)
+    error = sys::fs::setPermissions(to, *permissions);
+  if (error)
+    return emitError(loc) << "cannot write " << to << ": " << error.message();
   return success();
 }
 
@@ -65,9 +79,8 @@ LogicalResult p3d::lower::linkExecutable(Location loc, ArrayRef<ObjectCode> obje
   auto words = linkWords(loc, libraryDir, files);
   if (failed(words))
     return failure();
-  // Written, not mapped: a full disk is then an error instead of a signal.
-  std::vector<const char *> arguments{"ld.lld", "--no-mmap-output-file", "-o"};
-  std::string out = path.str();
+  std::vector<const char *> arguments{"ld.lld", "-o"};
+  std::string out = (directory + "/program").str();
   arguments.push_back(out.c_str());
   for (const std::string &word : *words)
     arguments.push_back(word.c_str());
@@ -76,5 +89,5 @@ LogicalResult p3d::lower::linkExecutable(Location loc, ArrayRef<ObjectCode> obje
   lld::Result result = lld::lldMain(arguments, stream, stream, {{lld::Gnu, &lld::elf::link}});
   if (result.retCode != 0)
     return emitError(loc) << "cannot link " << path << ": " << stream.str();
-  return success();
+  return copyProgram(loc, out, path);
 }
