@@ -1,6 +1,7 @@
 // Chooses what tp cuts and writes the shardings into the IR; see Passes.td.
 #include "passes/Shard/ChooseTensorParallel.h"
 #include "passes/Shard/Passes.h"
+#include "passes/Shard/UserShardings.h"
 
 namespace p3d::shard {
 #define GEN_PASS_DEF_PROPAGATESHARDINGS
@@ -13,6 +14,7 @@ using namespace p3d::shard;
 using graph::tensorType;
 
 namespace {
+constexpr llvm::StringLiteral kBatchDimAttr = "graph.batch_dim";
 
 /// What a person calls an operation: its mnemonic and, for an einsum, its spec.
 std::string describe(Operation *op) {
@@ -146,12 +148,28 @@ struct PropagateShardingsPass : shard::impl::PropagateShardingsBase<PropagateSha
     auto mesh = dist::MeshAttr::get(&getContext(), tp, pp, dp, microbatches);
     if (failed(checkBatch(module, classes)))
       return signalPassFailure();
-    SmallVector<std::optional<bool>> fixed(classes.size());
-    SmallVector<bool> cut = chooseTensorParallel(module, classes, mesh, fixed);
+    FailureOr<SmallVector<std::optional<bool>>> fixed = readUserShardings(module, classes);
+    if (failed(fixed))
+      return signalPassFailure();
+    SmallVector<bool> cut = chooseTensorParallel(module, classes, mesh, *fixed);
     ShardingAnalysis analysis(module, classes, {mesh, cut});
-    if (failed(analysis.run()))
+    if (failed(checkTensorParallel(module, classes, cut)) || failed(analysis.run()))
       return signalPassFailure();
     ShardingWriter(module, analysis, mesh).write();
+    markBatch(module, classes);
+  }
+
+  /// Files hold the whole batch: along which dimension of an input, cut or not.
+  void markBatch(ModuleOp module, const DimClasses &classes) {
+    for (auto program : module.getOps<graph::ProgramOp>())
+      for (BlockArgument argument : program.getBody().getArguments()) {
+        auto role = program.getArgAttrOfType<StringAttr>(argument.getArgNumber(), graph::kRoleAttr);
+        if (!role || role.getValue() != "input")
+          continue;
+        for (int64_t d = tensorType(argument).getRank() - 1; d >= 0; --d)
+          if (classes.batchClass() != DimClasses::kNone && classes.classOf(argument, d) == classes.batchClass())
+            program.setArgAttr(argument.getArgNumber(), kBatchDimAttr, Builder(&getContext()).getI64IntegerAttr(d));
+      }
   }
 
   /// One without a pipeline; with one the largest divisor of the replica's batch that is not above twice the stages.
@@ -161,6 +179,19 @@ struct PropagateShardingsPass : shard::impl::PropagateShardingsBase<PropagateSha
     while (count > 1 && batch % count)
       --count;
     return std::max<int64_t>(count, 1);
+  }
+
+  /// Each rank of tp must hold a part of something.
+  LogicalResult checkTensorParallel(ModuleOp module, const DimClasses &classes, ArrayRef<bool> cut) {
+    int64_t most = 1;
+    for (auto [cls, isCut] : llvm::enumerate(cut))
+      if (isCut)
+        most = std::max(most, classes.unitsOf(cls));
+    auto programs = module.getOps<graph::ProgramOp>();
+    if (tp <= most || programs.empty())
+      return success();
+    return (*programs.begin()).emitError() << "tp=" << int64_t(tp) << " ranks, but the dimensions of the parameters fall into at most "
+                                           << most << " parts; use a mesh with tp of at most " << most;
   }
 
   /// The batch must fall into equal parts: every microbatch of every replica has the same shape.
