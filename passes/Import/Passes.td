@@ -235,6 +235,18 @@ def ChooseInitialization : Pass<"p3d-choose-initialization", "::mlir::ModuleOp">
   }];
 }
 
+def BoundIndices : Pass<"p3d-bound-indices", "::mlir::ModuleOp"> {
+  let summary = "Say which inputs choose rows of a table, so that a batch is checked against it";
+  let description = [{
+    An input whose values are ids of an embedding gets `graph.index_limit`, the rows of the smallest table: its values must lie in [-limit, limit).
+    ```mlir
+    graph.program @loss(%ids: tensor<8x16xi32> {graph.role = "input"}, ...) { ... graph.embedding %table, %ids ...
+    // becomes
+    graph.program @loss(%ids: tensor<8x16xi32> {graph.index_limit = 128, graph.role = "input"}, ...)
+    ```
+  }];
+}
+
 def OutlineLayers : Pass<"p3d-outline-layers", "::mlir::ModuleOp"> {
   let summary = "Outline repeated layers to blocks, and what stands before and after them";
   let description = [{
