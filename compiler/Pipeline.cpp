@@ -41,6 +41,7 @@ void buildImport(OpPassManager &passes, const Options &options) {
   passes.addPass(createOutlineLayers());
   // A use may be a named op, found above, in a block, made above.
   passes.addPass(createChooseInitialization());
+  passes.addPass(createBoundIndices());
   if (options.emit != "import")
     passes.addPass(createVerifyImport());
 }

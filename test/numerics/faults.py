@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+"""Faults that other 3D-parallel systems had, each as a training run with the right numbers: python3 faults.py BUILD
+
+Each row is a model and a mesh on which the fault would show: a gradient that a rank kept for itself, a norm counted twice, a layer that was never
+built, a mean of means. The comparison is table.py's: loss, every gradient, the norm, ten steps and the trained weights.
+"""
+import sys
+from pathlib import Path
+
+from table import Row, try_row
+
+FAULTS = [
+    # Gradients and layouts under tp.
+    ("gradients of norms and biases are whole on every rank of tp", "gpt2_tiny", "4x1x1", 1),
+    ("a fused q|k|v is cut by heads, not by columns", "gpt2_tiny", "2x1x1", 1),
+    ("8 query heads over 4 key heads", "llama_tiny", "4x1x1", 1),
+    ("4 key heads over 3 ranks: the last shard is padding", "llama_tiny", "3x1x1", 1),
+    ("a vocabulary of 61 over tp=2: padding is outside the softmax", "gpt2_tiny_oddvocab", "2x1x1", 1),
+    ("a vocabulary of 61 over tp=4", "gpt2_tiny_oddvocab", "4x1x1", 1),
+    # Pipeline.
+    ("tied embeddings in two stages: the sum over both uses, and over replicas", "gpt2_tiny", "1x2x2", 2),
+    ("tied embeddings on every axis", "gpt2_tiny", "2x4x2", 2),
+    ("6 layers on 4 stages: every layer exists once", "llama_tiny_l6", "1x4x1", 4),
+    ("8 layers on 3 stages", "llama_tiny", "1x3x1", 2),
+    ("gradients of all microbatches are kept", "llama_tiny", "1x2x1", 8),
+    ("the outputs of a split go to one backward", "hf_gpt2_tiny", "1x2x1", 4),
+    ("a mask that all stages read, and a skip from the first stage to the last", "gpt_tiny_explicit_attention_mask", "1x4x1", 4),
+    ("a padding mask that differs by microbatch", "bert_tiny_mlm", "1x2x2", 4),
+    ("rope tables that all stages read", "hf_llama_tiny", "1x4x1", 2),
+    # Data parallel, norms.
+    ("the norm for clipping is that of all stages", "llama_tiny", "1x4x1", 1),
+    ("replicated parameters count once in the norm", "bert_tiny_mlm", "4x1x1", 1),
+    ("tied copies count once in the norm", "gpt2_tiny_oddvocab", "1x4x1", 1),
+    ("1 to 16 valid tokens a sequence: the mean of all tokens, not of means, over replicas", "gpt2_tiny_oddvocab", "1x1x2", 1),
+    ("the same over microbatches", "gpt2_tiny_oddvocab", "1x1x1", 16),
+    ("the same over replicas and microbatches", "gpt2_tiny", "1x1x4", 2),
+    ("a scatter-add into an embedding that is cut, under dp", "llama_tiny", "4x1x2", 4),
+    ("a stack of layers is split by layer and put together again", "llama_tiny_scan", "2x4x1", 2),
+]
+
+
+def main():
+    build = Path(sys.argv[1])
+    results = []
+    for fault, *row in FAULTS:
+        print(f"-- {fault}")
+        results.append(try_row(Row(*row), build))
+    print(f"{len(results)} rows, {results.count(True)} as expected, {results.count(False)} not")
+    sys.exit(0 if all(results) else 1)
+
+
+if __name__ == "__main__":
+    main()

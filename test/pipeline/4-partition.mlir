@@ -1,0 +1,86 @@
+// The model after the level partition. This page is what the compiler prints; update.sh makes it.
+// RUN: p3dc %S/model.stablehlo --mesh=2x2x2 --microbatches=2 --emit=partition > %t && grep -v '^//' %s | diff - %t
+module attributes {dist.mesh = #dist.mesh<tp = 2, pp = 2, dp = 2, mb = 2>} {
+  graph.block @layer.fwd(%arg0: tensor<16x32xf32> {dist.sharding = #dist.sharding<[{},{tp:32}]>}, %arg1: tensor<2x16xf32> {dist.sharding = #dist.sharding<[{dp,mb:2},{}]>}) -> (tensor<2x32xf32> {dist.sharding = #dist.sharding<[{dp,mb:2},{tp:32}]>}, tensor<2x32xf32> {dist.sharding = #dist.sharding<[{dp,mb:2},{tp:32}]>}) attributes {graph.saves = 1 : i64} {
+    %0 = graph.einsum "ab,bc->ac" %arg1, %arg0 {graph.id = 0 : i64} : (tensor<2x16xf32>, tensor<16x32xf32>) -> tensor<2x32xf32>
+    %1 = graph.tanh %0 {graph.id = 1 : i64} : tensor<2x32xf32>
+    graph.yield %1, %1 : tensor<2x32xf32>, tensor<2x32xf32>
+  }
+  graph.block @layer.bwd(%arg0: tensor<2x32xf32> {dist.sharding = #dist.sharding<[{dp,mb:2},{tp:32}]>}, %arg1: tensor<2x16xf32> {dist.sharding = #dist.sharding<[{dp,mb:2},{}]>}, %arg2: tensor<2x32xf32> {dist.sharding = #dist.sharding<[{dp,mb:2},{tp:32}]>}) -> (tensor<16x32xf32> {dist.sharding = #dist.sharding<[{},{tp:32}] unreduced{dp,mb}>}) attributes {graph.backward_of = @layer.fwd} {
+    %0 = graph.mul %arg2, %arg2 {graph.grad_role = "input_grad", graph.of = 1 : i64} : tensor<2x32xf32>
+    %1 = graph.constant {graph.grad_role = "input_grad", graph.of = 1 : i64} dense<1.000000e+00> : tensor<2x32xf32>
+    %2 = graph.sub %1, %0 {graph.grad_role = "input_grad", graph.of = 1 : i64} : tensor<2x32xf32>
+    %3 = graph.mul %arg0, %2 {graph.grad_role = "input_grad", graph.of = 1 : i64} : tensor<2x32xf32>
+    %4 = graph.einsum "ac,ab->bc" %3, %arg1 {graph.grad_role = "weight_grad", graph.of = 0 : i64} : (tensor<2x32xf32>, tensor<2x16xf32>) -> tensor<16x32xf32>
+    graph.yield %4 : tensor<16x32xf32>
+  }
+  graph.block @layer_1.fwd(%arg0: tensor<2x32xf32> {dist.sharding = #dist.sharding<[{dp,mb:2},{tp:32}]>}, %arg1: tensor<32x16xf32> {dist.sharding = #dist.sharding<[{tp:32},{}]>}) -> (tensor<2x16xf32> {dist.sharding = #dist.sharding<[{dp,mb:2},{}]>}) attributes {graph.saves = 0 : i64} {
+    %0 = graph.einsum "ab,bc->ac" %arg0, %arg1 {graph.id = 0 : i64} : (tensor<2x32xf32>, tensor<32x16xf32>) -> tensor<2x16xf32>
+    %1 = dist.all_reduce  sum %0 over  tp why "graph.einsum ab,bc->ac leaves partial sums, graph.yield needs them complete" : tensor<2x16xf32>
+    graph.yield %1 : tensor<2x16xf32>
+  }
+  graph.block @layer_1.bwd(%arg0: tensor<2x16xf32> {dist.sharding = #dist.sharding<[{dp,mb:2},{}]>}, %arg1: tensor<2x32xf32> {dist.sharding = #dist.sharding<[{dp,mb:2},{tp:32}]>}, %arg2: tensor<32x16xf32> {dist.sharding = #dist.sharding<[{tp:32},{}]>}) -> (tensor<2x32xf32> {dist.sharding = #dist.sharding<[{dp,mb:2},{tp:32}]>}, tensor<32x16xf32> {dist.sharding = #dist.sharding<[{tp:32},{}] unreduced{dp,mb}>}) attributes {graph.backward_of = @layer_1.fwd} {
+    %0 = graph.einsum "ac,bc->ab" %arg0, %arg2 {graph.grad_role = "input_grad", graph.of = 0 : i64} : (tensor<2x16xf32>, tensor<32x16xf32>) -> tensor<2x32xf32>
+    %1 = graph.einsum "ac,ab->bc" %arg0, %arg1 {graph.grad_role = "weight_grad", graph.of = 0 : i64} : (tensor<2x16xf32>, tensor<2x32xf32>) -> tensor<32x16xf32>
+    graph.yield %0, %1 : tensor<2x32xf32>, tensor<32x16xf32>
+  }
+  graph.block @last.fwd(%arg0: tensor<2x16xf32> {dist.sharding = #dist.sharding<[{dp,mb:2},{}]>}, %arg1: tensor<16x32xf32> {dist.sharding = #dist.sharding<[{},{tp:32}]>}, %arg2: tensor<32x16xf32> {dist.sharding = #dist.sharding<[{tp:32},{}]>}, %arg3: tensor<2x16xf32> {dist.sharding = #dist.sharding<[{dp,mb:2},{}]>}, %arg4: tensor<2x16xf32> {dist.sharding = #dist.sharding<[{dp,mb:2},{}]>}, %arg5: tensor<2xf32> {dist.sharding = #dist.sharding<[{dp,mb:2}]>}, %arg6: tensor<f32> {dist.sharding = #dist.sharding<[]>}) -> (tensor<f32> {dist.sharding = #dist.sharding<[] unreduced{dp,mb}>}, tensor<2x16xf32> {dist.sharding = #dist.sharding<[{dp,mb:2},{}]>}, tensor<2x32xf32> {dist.sharding = #dist.sharding<[{dp,mb:2},{tp:32}]>}, tensor<2x16xf32> {dist.sharding = #dist.sharding<[{dp,mb:2},{}]>}) attributes {graph.saves = 3 : i64} {
+    %0 = graph.add %arg3, %arg0 {graph.id = 0 : i64} : tensor<2x16xf32>
+    %1 = graph.einsum "ab,bc->ac" %0, %arg1 {graph.id = 1 : i64} : (tensor<2x16xf32>, tensor<16x32xf32>) -> tensor<2x32xf32>
+    %2 = graph.tanh %1 {graph.id = 2 : i64} : tensor<2x32xf32>
+    %3 = graph.einsum "ab,bc->ac" %2, %arg2 {graph.id = 3 : i64} : (tensor<2x32xf32>, tensor<32x16xf32>) -> tensor<2x16xf32>
+    %4 = dist.all_reduce  sum %3 over  tp why "graph.einsum ab,bc->ac leaves partial sums, graph.add needs them complete" : tensor<2x16xf32>
+    %5 = graph.add %0, %4 {graph.id = 4 : i64} : tensor<2x16xf32>
+    %6 = graph.sub %5, %arg4 {graph.id = 5 : i64} : tensor<2x16xf32>
+    %7 = graph.mul %6, %6 {graph.id = 6 : i64} : tensor<2x16xf32>
+    %8 = graph.broadcast %arg5 dims [0] {graph.id = 7 : i64} : (tensor<2xf32>) -> tensor<2x16xf32>
+    %9 = graph.mul %7, %8 {graph.id = 8 : i64} : tensor<2x16xf32>
+    %10 = graph.reduce  sum %9 dims [0, 1] {graph.id = 9 : i64} : (tensor<2x16xf32>) -> tensor<f32>
+    %11 = graph.div %10, %arg6 {graph.id = 10 : i64} : tensor<f32>
+    graph.yield %11, %0, %2, %6 : tensor<f32>, tensor<2x16xf32>, tensor<2x32xf32>, tensor<2x16xf32>
+  }
+  graph.block @last.bwd(%arg0: tensor<f32> {dist.sharding = #dist.sharding<[]>}, %arg1: tensor<16x32xf32> {dist.sharding = #dist.sharding<[{},{tp:32}]>}, %arg2: tensor<32x16xf32> {dist.sharding = #dist.sharding<[{tp:32},{}]>}, %arg3: tensor<2xf32> {dist.sharding = #dist.sharding<[{dp,mb:2}]>}, %arg4: tensor<f32> {dist.sharding = #dist.sharding<[]>}, %arg5: tensor<2x16xf32> {dist.sharding = #dist.sharding<[{dp,mb:2},{}]>}, %arg6: tensor<2x32xf32> {dist.sharding = #dist.sharding<[{dp,mb:2},{tp:32}]>}, %arg7: tensor<2x16xf32> {dist.sharding = #dist.sharding<[{dp,mb:2},{}]>}) -> (tensor<2x16xf32> {dist.sharding = #dist.sharding<[{dp,mb:2},{}]>}, tensor<16x32xf32> {dist.sharding = #dist.sharding<[{},{tp:32}] unreduced{dp,mb}>}, tensor<32x16xf32> {dist.sharding = #dist.sharding<[{tp:32},{}] unreduced{dp,mb}>}) attributes {graph.backward_of = @last.fwd} {
+    %0 = graph.div %arg0, %arg4 {graph.grad_role = "input_grad", graph.of = 10 : i64} : tensor<f32>
+    %1 = graph.broadcast %0 dims [] {graph.grad_role = "input_grad", graph.of = 9 : i64} : (tensor<f32>) -> tensor<2x16xf32>
+    %2 = graph.broadcast %arg3 dims [0] {graph.grad_role = "input_grad", graph.of = 7 : i64} : (tensor<2xf32>) -> tensor<2x16xf32>
+    %3 = graph.mul %1, %2 {graph.grad_role = "input_grad", graph.of = 8 : i64} : tensor<2x16xf32>
+    %4 = graph.mul %3, %arg7 {graph.grad_role = "input_grad", graph.of = 6 : i64} : tensor<2x16xf32>
+    %5 = graph.mul %3, %arg7 {graph.grad_role = "input_grad", graph.of = 6 : i64} : tensor<2x16xf32>
+    %6 = graph.add %4, %5 {graph.grad_role = "input_grad", graph.of = 6 : i64} : tensor<2x16xf32>
+    %7 = graph.einsum "ac,bc->ab" %6, %arg2 {graph.grad_role = "input_grad", graph.of = 3 : i64} : (tensor<2x16xf32>, tensor<32x16xf32>) -> tensor<2x32xf32>
+    %8 = graph.einsum "ac,ab->bc" %6, %arg6 {graph.grad_role = "weight_grad", graph.of = 3 : i64} : (tensor<2x16xf32>, tensor<2x32xf32>) -> tensor<32x16xf32>
+    %9 = graph.mul %arg6, %arg6 {graph.grad_role = "input_grad", graph.of = 2 : i64} : tensor<2x32xf32>
+    %10 = graph.constant {graph.grad_role = "input_grad", graph.of = 2 : i64} dense<1.000000e+00> : tensor<2x32xf32>
+    %11 = graph.sub %10, %9 {graph.grad_role = "input_grad", graph.of = 2 : i64} : tensor<2x32xf32>
+    %12 = graph.mul %7, %11 {graph.grad_role = "input_grad", graph.of = 2 : i64} : tensor<2x32xf32>
+    %13 = graph.einsum "ac,bc->ab" %12, %arg1 {graph.grad_role = "input_grad", graph.of = 1 : i64} : (tensor<2x32xf32>, tensor<16x32xf32>) -> tensor<2x16xf32>
+    %14 = dist.all_reduce  sum %13 over  tp why "graph.einsum ac,bc->ab leaves partial sums, graph.add needs them complete" : tensor<2x16xf32>
+    %15 = graph.add %6, %14 {graph.grad_role = "input_grad", graph.of = 1 : i64} : tensor<2x16xf32>
+    %16 = graph.einsum "ac,ab->bc" %12, %arg5 {graph.grad_role = "weight_grad", graph.of = 1 : i64} : (tensor<2x32xf32>, tensor<2x16xf32>) -> tensor<16x32xf32>
+    graph.yield %15, %16, %8 : tensor<2x16xf32>, tensor<16x32xf32>, tensor<32x16xf32>
+  }
+  graph.block @prologue(%arg0: tensor<4xf32> {dist.sharding = #dist.sharding<[{dp:4}]>}) -> (tensor<f32> {dist.sharding = #dist.sharding<[]>}) attributes {graph.prologue} {
+    %0 = graph.reduce  sum %arg0 dims [0] {graph.id = 0 : i64} : (tensor<4xf32>) -> tensor<f32>
+    %1 = dist.all_reduce  sum %0 over  dp why "graph.reduce leaves partial sums, graph.yield needs them complete" : tensor<f32>
+    graph.yield %1 : tensor<f32>
+  }
+  graph.program @loss(%arg0: tensor<32x16xf32> {dist.global_type = tensor<64x16xf32>, dist.sharding = #dist.sharding<[{tp:32},{}]>, graph.init = {kind = "normal", std = 1.250000e-01 : f64}, graph.name = "params.l0.down", graph.role = "param"}, %arg1: tensor<16x32xf32> {dist.global_type = tensor<16x64xf32>, dist.sharding = #dist.sharding<[{},{tp:32}]>, graph.init = {kind = "normal", std = 2.500000e-01 : f64}, graph.name = "params.l0.up", graph.role = "param"}, %arg2: tensor<32x16xf32> {dist.global_type = tensor<64x16xf32>, dist.sharding = #dist.sharding<[{tp:32},{}]>, graph.init = {kind = "normal", std = 1.250000e-01 : f64}, graph.name = "params.l1.down", graph.role = "param"}, %arg3: tensor<16x32xf32> {dist.global_type = tensor<16x64xf32>, dist.sharding = #dist.sharding<[{},{tp:32}]>, graph.init = {kind = "normal", std = 2.500000e-01 : f64}, graph.name = "params.l1.up", graph.role = "param"}, %arg4: tensor<4xf32> {dist.global_type = tensor<8xf32>, dist.sharding = #dist.sharding<[{dp:4}]>, graph.batch_dim = 0 : i64, graph.name = "batch.mask", graph.role = "input"}, %arg5: tensor<4x16xf32> {dist.global_type = tensor<8x16xf32>, dist.sharding = #dist.sharding<[{dp:4},{}]>, graph.batch_dim = 0 : i64, graph.name = "batch.t", graph.role = "input"}, %arg6: tensor<4x16xf32> {dist.global_type = tensor<8x16xf32>, dist.sharding = #dist.sharding<[{dp:4},{}]>, graph.batch_dim = 0 : i64, graph.name = "batch.x", graph.role = "input"}) -> (tensor<f32> {dist.global_type = tensor<f32>, dist.sharding = #dist.sharding<[] unreduced{dp,mb}>, graph.name = "loss"}, tensor<32x16xf32> {dist.global_type = tensor<64x16xf32>, dist.sharding = #dist.sharding<[{tp:32},{}] unreduced{dp,mb}>, graph.name = "grads.l0.down"}, tensor<16x32xf32> {dist.global_type = tensor<16x64xf32>, dist.sharding = #dist.sharding<[{},{tp:32}] unreduced{dp,mb}>, graph.name = "grads.l0.up"}, tensor<32x16xf32> {dist.global_type = tensor<64x16xf32>, dist.sharding = #dist.sharding<[{tp:32},{}] unreduced{dp,mb}>, graph.name = "grads.l1.down"}, tensor<16x32xf32> {dist.global_type = tensor<16x64xf32>, dist.sharding = #dist.sharding<[{},{tp:32}] unreduced{dp,mb}>, graph.name = "grads.l1.up"}) {
+    %0 = dist.shard_slice %arg6 dim 0 over  mb : (tensor<4x16xf32>) -> tensor<2x16xf32>
+    %1 = dist.shard_slice %arg5 dim 0 over  mb : (tensor<4x16xf32>) -> tensor<2x16xf32>
+    %2 = dist.shard_slice %arg4 dim 0 over  mb : (tensor<4xf32>) -> tensor<2xf32>
+    %3 = graph.call @prologue(%arg4) : (tensor<4xf32>) -> tensor<f32>
+    %4:2 = graph.call @layer.fwd(%arg1, %0) {graph.id = 1 : i64, layer = 0 : i64} : (tensor<16x32xf32>, tensor<2x16xf32>) -> (tensor<2x32xf32>, tensor<2x32xf32>)
+    %5 = graph.call @layer_1.fwd(%4#0, %arg0) {graph.id = 2 : i64, layer = 1 : i64} : (tensor<2x32xf32>, tensor<32x16xf32>) -> tensor<2x16xf32>
+    %6:4 = graph.call @last.fwd(%5, %arg3, %arg2, %0, %1, %2, %3) {graph.id = 3 : i64} : (tensor<2x16xf32>, tensor<16x32xf32>, tensor<32x16xf32>, tensor<2x16xf32>, tensor<2x16xf32>, tensor<2xf32>, tensor<f32>) -> (tensor<f32>, tensor<2x16xf32>, tensor<2x32xf32>, tensor<2x16xf32>)
+    %7 = graph.constant {graph.grad_role = "input_grad", graph.of = 3 : i64} dense<1.000000e+00> : tensor<f32>
+    %8:3 = graph.call @last.bwd(%7, %arg3, %arg2, %2, %3, %6#1, %6#2, %6#3) {graph.grad_role = "input_grad", graph.of = 3 : i64} : (tensor<f32>, tensor<16x32xf32>, tensor<32x16xf32>, tensor<2xf32>, tensor<f32>, tensor<2x16xf32>, tensor<2x32xf32>, tensor<2x16xf32>) -> (tensor<2x16xf32>, tensor<16x32xf32>, tensor<32x16xf32>)
+    %9:2 = graph.call @layer_1.bwd(%8#0, %4#0, %arg0) {graph.grad_role = "input_grad", graph.of = 2 : i64, layer = 1 : i64} : (tensor<2x16xf32>, tensor<2x32xf32>, tensor<32x16xf32>) -> (tensor<2x32xf32>, tensor<32x16xf32>)
+    %10 = graph.call @layer.bwd(%9#0, %0, %4#1) {graph.grad_role = "weight_grad", graph.of = 1 : i64, layer = 0 : i64} : (tensor<2x32xf32>, tensor<2x16xf32>, tensor<2x32xf32>) -> tensor<16x32xf32>
+    graph.update "adamw" %arg0, %9#1 {decay} : tensor<32x16xf32>, tensor<32x16xf32>
+    graph.update "adamw" %arg1, %10 {decay} : tensor<16x32xf32>, tensor<16x32xf32>
+    graph.update "adamw" %arg2, %8#2 {decay} : tensor<32x16xf32>, tensor<32x16xf32>
+    graph.update "adamw" %arg3, %8#1 {decay} : tensor<16x32xf32>, tensor<16x32xf32>
+    graph.yield %6#0, %9#1, %10, %8#2, %8#1 : tensor<f32>, tensor<32x16xf32>, tensor<16x32xf32>, tensor<32x16xf32>, tensor<16x32xf32>
+  }
+}
+
