@@ -55,12 +55,30 @@ bool isLevel(llvm::StringRef flag, llvm::StringRef value) {
   return value.empty() || isOneOf(flag, value, names);
 }
 
+/// Position of a level in the table.
+size_t positionOf(llvm::StringRef name) {
+  return llvm::find_if(levels(), [&](const Level &level) { return name == level.name; }) - levels().begin();
+}
+
+/// Whether there is a way from --from to what is asked for.
+bool validateLevels() {
+  if (!isLevel("emit", emitFlag) || !isLevel("from", fromFlag))
+    return false;
+  if (fromFlag.empty())
+    return true;
+  if (!emitFlag.empty() && positionOf(emitFlag) < positionOf(fromFlag))
+    return complain("--emit=" + emitFlag + " comes before --from=" + fromFlag);
+  if (emitFlag.empty() && positionOf(fromFlag) > positionOf("schedule"))
+    return complain("--from=" + fromFlag + ": the manifest of a whole compile is made of the level schedule; go on from there, or give --emit");
+  return true;
+}
+
 bool validate() {
   if (microbatchesFlag.getNumOccurrences() && microbatchesFlag < 1)
     return complain("--microbatches=" + llvm::Twine(microbatchesFlag) + ": expected at least 1");
   return isOneOf("rank-order", rankOrderFlag, {"tp-dp-pp", "tp-pp-dp"}) && isOneOf("schedule", scheduleFlag, {"gpipe", "1f1b"}) &&
          isOneOf("sequence-parallel", sequenceParallelFlag, {"auto", "off"}) && isOneOf("optimizer", optimizerFlag, {"adamw", "sgd", "none"}) && isRegex("params", paramsFlag) && isRegex("inputs", inputsFlag) &&
-         isRegex("freeze", freezeFlag) && isLevel("emit", emitFlag) && isLevel("from", fromFlag);
+         isRegex("freeze", freezeFlag) && validateLevels();
 }
 } // namespace
 
