@@ -1,7 +1,6 @@
 // A file of little-endian int32 tokens, read in consecutive windows: row r of
-// step t starts at token
-// ((t-1)*batch + r) * s, and starts again at the front when the file is used
-// up.
+// step t starts at token ((t-1)*batch + r) * s; when the file is used up, at the
+// front again.
 #pragma once
 #include "runtime/Data/Batch.h"
 #include "runtime/Data/MappedFile.h"

@@ -3,6 +3,7 @@
 #include "runtime/tools/p3d-run/Build.h"
 #include "runtime/Data/MappedFile.h"
 #include "runtime/Error.h"
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
@@ -112,6 +113,20 @@ Build Build::open(std::string directory) {
   }
   checkTogether(build);
   return build;
+}
+
+Optimizer Build::optimizer() const {
+  for (const Program *program : programs)
+    if (program->optimizer != Optimizer::None)
+      return program->optimizer;
+  return Optimizer::None;
+}
+
+int64_t Build::tokensPerStep() const {
+  int64_t tokens = 0;
+  for (const Program *program : programs)
+    tokens = std::max(tokens, program->tokensPerStep);
+  return tokens;
 }
 
 std::vector<const Program *> Build::distinctPrograms() const {

@@ -17,6 +17,10 @@ struct Build {
   int worldSize() const { return int(programs.size()); }
   const Program &any() const { return *programs.front(); }
   std::vector<const Program *> distinctPrograms() const;
+  /// That of the stages that have one: a stage may have nothing to update.
+  Optimizer optimizer() const;
+  /// Known to the stages that have inputs.
+  int64_t tokensPerStep() const;
 
   /// Reads DIR/manifest.json, asks each executable for its program, and checks
   /// that they belong together.

@@ -56,7 +56,7 @@ static void printInitialisation(const Build &build) {
 
 /// Everything that can be found wrong with the input before a rank starts.
 static void checkInputs(const Build &build, const CommandLine &line) {
-  checkFlagsApply(line, build.any().optimizer);
+  checkFlagsApply(line, build.optimizer());
   checkMemory(build);
   std::unique_ptr<SafetensorsFile> params;
   if (!line.run.params.empty())

@@ -106,7 +106,7 @@ void Progress::print(const StepReport &report) {
     text += fmt::format("  norm {:.4g}", report.gradNorm);
   text += fmt::format("  lr {:.4g}  {:.1f} ms", report.learningRate,
                       report.milliseconds);
-  int64_t tokens = build.any().tokensPerStep;
+  int64_t tokens = build.tokensPerStep();
   if (tokens > 0)
     text += fmt::format("  {:.0f} tokens/s", tokensPerSecond(report, tokens));
   if (report.skipped)
@@ -133,7 +133,7 @@ void Progress::log(const StepReport &report) {
   for (size_t i = 0; i < report.results.size(); ++i)
     (i == 0 ? object["loss"] : metrics[report.results[i].first]) =
         number(report.results[i].second);
-  int64_t tokens = build.any().tokensPerStep;
+  int64_t tokens = build.tokensPerStep();
   if (report.gradNorm >= 0 || report.skipped)
     object["grad_norm"] = number(report.gradNorm);
   object["lr"] = report.learningRate;
