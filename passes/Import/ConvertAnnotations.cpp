@@ -38,7 +38,7 @@ LogicalResult convertCustomCall(stablehlo::CustomCallOp op, Translation &t) {
 
 /// A constraint of the user on a value inside the function: the value itself; where parameters lie is what p3dc reads.
 LogicalResult convertConstraint(Operation *op, Translation &t) {
-  op->emitRemark() << "this annotation inside the function is not read; annotate arguments, or edit plan.json";
+  op->emitRemark() << "this annotation inside the function is not read; annotate arguments of the function";
   t.bind(op->getResult(0), t.get(op->getOperand(0)));
   return success();
 }
