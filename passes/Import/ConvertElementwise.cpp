@@ -1,4 +1,5 @@
 // Element-wise operations: most have a graph operation of the same meaning.
+#include "passes/Import/GraphPatterns.h"
 #include "passes/Import/Translation.h"
 
 using namespace mlir;
@@ -134,6 +135,30 @@ LogicalResult convertTan(Operation *op, Translation &t) {
   return success();
 }
 
+/// Bits of an integer as a float in [1, 2), as generators of random numbers make it: 0x3F800000 with 23 random bits behind. In numbers that is 1 plus
+/// these bits times 2^-23, without rounding.
+LogicalResult convertBitcast(stablehlo::BitcastConvertOp op, Translation &t) {
+  Value operand = t.get(op.getOperand());
+  auto type = cast<RankedTensorType>(op.getResult().getType());
+  if (operand.getType() == type)
+    return t.bind(op.getResult(), operand), success();
+  auto bits = operand.getDefiningOp<graph::OrOp>();
+  constexpr double kOne = 0x3F800000;
+  constexpr int kShift = 9;
+  if (bits && type.getElementType().isF32())
+    for (auto [mantissa, exponent] : {std::pair(bits.getLhs(), bits.getRhs()), std::pair(bits.getRhs(), bits.getLhs())}) {
+      auto shift = mantissa.getDefiningOp<graph::ShiftRightOp>();
+      if (!shift || !isUniform(exponent, kOne) || !isUniform(shift.getRhs(), kShift))
+        continue;
+      Value number = t.create<graph::ConvertOp>(op.getLoc(), type, mantissa);
+      number = t.create<graph::MulOp>(op.getLoc(), type, number, splat(t.builder, op.getLoc(), type, 1.0 / (1 << 23)));
+      t.bind(op.getResult(), t.create<graph::AddOp>(op.getLoc(), type, number, splat(t.builder, op.getLoc(), type, 1)));
+      return success();
+    }
+  return op.emitOpError() << "reads the bits of " << operand.getType() << " as " << type
+                          << "; only the floats in [1, 2) that random generators make of 32-bit words are taken";
+}
+
 template <typename ConstantOpTy> void addConstant(ConverterTable &table) {
   table.add<ConstantOpTy>([](ConstantOpTy op, Translation &t) {
     t.bind(op.getOutput(), t.create<graph::ConstantOp>(op.getLoc(), op.getOutput().getType(), op.getValue()));
@@ -208,6 +233,7 @@ void p3d::import::addElementwiseConverters(ConverterTable &table) {
   table.add<stablehlo::TanOp>([](stablehlo::TanOp op, Translation &t) { return convertTan(op, t); });
   table.add<chlo::TanOp>([](chlo::TanOp op, Translation &t) { return convertTan(op, t); });
   table.add<chlo::SquareOp>(convertSquare);
+  table.add<stablehlo::BitcastConvertOp>(convertBitcast);
   addConstant<stablehlo::ConstantOp>(table);
   addConstant<chlo::ConstantOp>(table);
   addIdentities(table);

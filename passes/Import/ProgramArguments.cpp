@@ -1,5 +1,6 @@
 // Names come from locations, roles from attributes, the user's patterns or the root of the name.
 #include "passes/Import/ProgramArguments.h"
+#include "dialects/StableHLO/StableHLO.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -45,9 +46,24 @@ StringRef nameOf(Location loc) {
 
 namespace {
 
-/// Attributes that a plugin of torch-xla has put on an argument by `tt.mark_argument`.
+/// The call by which a plugin of torch-xla marks an argument, directly or behind a reshape.
+stablehlo::CustomCallOp markOf(Value value) {
+  for (Operation *user : value.getUsers()) {
+    auto call = dyn_cast<stablehlo::CustomCallOp>(user);
+    if (call && call.getCallTargetName() == "tt.mark_argument")
+      return call;
+    if (isa<stablehlo::ReshapeOp>(user))
+      if (auto behind = markOf(user->getResult(0)))
+        return behind;
+  }
+  return {};
+}
+
 StringRef frontendAttribute(func::FuncOp function, unsigned index, StringRef key) {
-  auto attributes = function.getArgAttrOfType<DictionaryAttr>(index, "mhlo.frontend_attributes");
+  constexpr StringLiteral kAttributes = "mhlo.frontend_attributes";
+  auto attributes = function.getArgAttrOfType<DictionaryAttr>(index, kAttributes);
+  if (auto mark = markOf(function.getArgument(index)))
+    attributes = mark->getAttrOfType<DictionaryAttr>(kAttributes);
   auto value = attributes ? attributes.getAs<StringAttr>(key) : StringAttr();
   return value ? value.getValue() : StringRef();
 }
