@@ -19,6 +19,9 @@ namespace p3d::exec {
 inline constexpr llvm::StringLiteral kStateOfAttr = "exec.state_of";
 inline constexpr llvm::StringLiteral kStateAttr = "exec.state";
 
+// On an input buffer: its values v are rows of a table, in [-limit, limit).
+inline constexpr llvm::StringLiteral kIndexLimitAttr = "graph.index_limit";
+
 /// Every buffer and temporary begins at a multiple of this many bytes.
 inline constexpr int64_t kAlignment = 64;
 

@@ -233,7 +233,7 @@ private:
         int64_t positions = isa<IntegerType>(buffer.getElement()) && shape.size() > 1 ? globalType(buffer).getNumElements() : shape[dim];
         tokens = std::max(tokens, positions);
       }
-      auto limit = buffer->getAttrOfType<IntegerAttr>("graph.index_limit");
+      auto limit = buffer->getAttrOfType<IntegerAttr>(exec::kIndexLimitAttr);
       inputs.push_back(json::Object{{"name", textOf(buffer, graph::kNameAttr, buffer.getSymName())},
                                     {"dtype", typeName(buffer.getElement())},
                                     {"global_shape", toArray(shape)},

@@ -16,40 +16,48 @@ namespace {
 /// The function of a block: its arguments, then the results that are memory of the caller.
 class BlockBufferizer {
 public:
-  BlockBufferizer(graph::BlockOp block, KernelLibrary &kernels, SymbolTable &symbols)
-      : block(block), body(block.getBody().front()), results(blockResults(block)), kernels(kernels), symbols(symbols) {}
+  BlockBufferizer(graph::BlockOp block, KernelLibrary &kernels, SymbolTable &symbols, const Accumulation &accumulation)
+      : block(block), body(block.getBody().front()), results(blockResults(block)), kernels(kernels), symbols(symbols),
+        accumulation(accumulation) {}
 
   LogicalResult run() {
     exec::FunctionOp function = createFunction();
     Block &to = function.getBody().front();
-    RegionBufferizer region(body, kernels, symbols, OpBuilder::atBlockEnd(&to));
+    RegionBufferizer region(body, kernels, symbols, accumulation, OpBuilder::atBlockEnd(&to));
     for (auto [from, memory] : llvm::zip(body.getArguments(), to.getArguments()))
       region.bind(from, memory);
     auto outs = to.getArguments().drop_front(body.getNumArguments());
     auto values = body.getTerminator()->getOperands();
     SmallVector<unsigned> copies;
     for (auto [i, result] : llvm::enumerate(results))
-      if (result.kind == BlockResult::Out && !region.place(values[i], outs[result.index]))
+      if (result.kind == BlockResult::Out &&
+          !(addsTo(i) ? region.placeSum(values[i], outs[result.index]) : region.place(values[i], outs[result.index])))
         copies.push_back(i);
     for (Operation &op : body.without_terminator())
       if (failed(region.bufferize(&op)))
         return failure();
     for (unsigned i : copies)
-      if (failed(region.store(block.getLoc(), values[i], outs[results[i].index],
-                              graph::tensorType(values[i]).getElementType(), Store::Set)))
+      if (failed(region.store(block.getLoc(), values[i], outs[results[i].index], elementOfOut(i),
+                              addsTo(i) ? Store::Add : Store::Set)))
         return failure();
     return success();
   }
 
 private:
+  /// Whether the function adds result `i` to its out.
+  bool addsTo(unsigned i) { return accumulation.elementOf(block, i) != nullptr; }
+  Type elementOfOut(unsigned i) {
+    return addsTo(i) ? accumulation.elementOf(block, i) : cast<RankedTensorType>(block.getResultTypes()[i]).getElementType();
+  }
+
   exec::FunctionOp createFunction() {
     SmallVector<Type> types;
     for (Type type : block.getArgumentTypes())
       types.push_back(exec::memoryType(cast<RankedTensorType>(type)));
     int64_t outs = 0;
-    for (auto [type, result] : llvm::zip(block.getResultTypes(), results))
+    for (auto [i, result] : llvm::enumerate(results))
       if (result.kind == BlockResult::Out) {
-        types.push_back(exec::memoryType(cast<RankedTensorType>(type)));
+        types.push_back(exec::memoryType(cast<RankedTensorType>(block.getResultTypes()[i]).clone(elementOfOut(i))));
         ++outs;
       }
     OpBuilder builder(block);
@@ -67,6 +75,7 @@ private:
   SmallVector<BlockResult> results;
   KernelLibrary &kernels;
   SymbolTable &symbols;
+  const Accumulation &accumulation;
 };
 
 struct Bufferize : memory::impl::BufferizeBase<Bufferize> {
@@ -74,14 +83,15 @@ struct Bufferize : memory::impl::BufferizeBase<Bufferize> {
     ModuleOp module = getOperation();
     SymbolTable symbols(module);
     KernelLibrary kernels(module);
+    Accumulation accumulation(module);
     SmallVector<Operation *> done;
     for (auto block : llvm::make_early_inc_range(module.getOps<graph::BlockOp>())) {
-      if (failed(BlockBufferizer(block, kernels, symbols).run()))
+      if (failed(BlockBufferizer(block, kernels, symbols, accumulation).run()))
         return signalPassFailure();
       done.push_back(block);
     }
     for (auto stage : llvm::make_early_inc_range(module.getOps<pipe::StageOp>())) {
-      if (failed(bufferizeStage(stage, kernels, symbols)))
+      if (failed(bufferizeStage(stage, kernels, symbols, accumulation)))
         return signalPassFailure();
       done.push_back(stage);
     }

@@ -29,7 +29,8 @@ public:
   CallEmitter(RegionBufferizer &region, Operation *op) : region(region), builder(region.builder), op(op) {}
 
   void emit(graph::EinsumOp einsum) {
-    builder.create<exec::EinsumOp>(op->getLoc(), einsum.getSpec(), ins(einsum->getOperands()), outs(), false);
+    bool adds = region.sumOf(einsum) != nullptr;
+    builder.create<exec::EinsumOp>(op->getLoc(), einsum.getSpec(), ins(einsum->getOperands()), outs(), adds);
   }
   void emit(graph::LayerNormOp norm) {
     call("p3d_layer_norm", {dtype(norm.getOperand()), dtype(norm.getScale())}, norm->getOperands(),
@@ -85,8 +86,11 @@ public:
   }
   void emit(graph::ScatterAddOp scatter) {
     auto tail = rowTail(scatter.getType(), scatter.getIds(), scatter.getAxis(), scatter.getBatchDims());
-    tail.push_back(builder.getI32IntegerAttr(0));
-    call("p3d_scatter_add", {dtype(scatter.getUpdates()), dtype(scatter.getResult()), dtype(scatter.getIds())},
+    Value sum = region.sumOf(scatter);
+    tail.push_back(builder.getI32IntegerAttr(sum != nullptr));
+    Attribute sumType = sum ? builder.getI32IntegerAttr(dtypeOf(cast<MemRefType>(sum.getType()).getElementType()))
+                            : dtype(scatter.getResult());
+    call("p3d_scatter_add", {dtype(scatter.getUpdates()), sumType, dtype(scatter.getIds())},
          scatter->getOperands(), tail);
   }
   void emit(graph::AttentionOp attention) {
@@ -209,7 +213,7 @@ private:
   SmallVector<Value> outs() {
     SmallVector<Value> memories;
     for (Value result : op->getResults())
-      memories.push_back(region.allocate(result));
+      memories.push_back(region.sumOf(result) ? region.sumOf(result) : region.allocate(result));
     return memories;
   }
 
@@ -217,8 +221,10 @@ private:
             std::optional<SmallVector<int64_t>> maskStrides = std::nullopt) {
     auto strides = maskStrides ? builder.getDenseI64ArrayAttr(*maskStrides) : DenseI64ArrayAttr();
     SmallVector<Value> memories = ins(operands);
-    builder.create<exec::InvokeOp>(op->getLoc(), builder.getStringAttr(callee), builder.getArrayAttr(head), memories,
-                                   starts, outs(), builder.getArrayAttr(tail), strides);
+    auto made = builder.create<exec::InvokeOp>(op->getLoc(), builder.getStringAttr(callee), builder.getArrayAttr(head),
+                                               memories, starts, outs(), builder.getArrayAttr(tail), strides);
+    if (op->getNumResults() == 1 && region.sumOf(op->getResult(0)))
+      made->setAttr("adds", builder.getUnitAttr());
   }
 
   RegionBufferizer &region;

@@ -106,6 +106,14 @@ bool RegionBufferizer::place(Value tensor, Value out) {
   return destinations.try_emplace(tensor, out).second;
 }
 
+bool RegionBufferizer::placeSum(Value tensor, Value out) {
+  Operation *op = tensor.getDefiningOp();
+  bool canAdd = isa_and_nonnull<graph::EinsumOp, graph::ScatterAddOp>(op);
+  if (auto call = dyn_cast_or_null<graph::CallOp>(op))
+    canAdd = accumulation.elementOf(symbols.lookup(call.getCallee()), cast<OpResult>(tensor).getResultNumber()) != nullptr;
+  return canAdd && tensor.hasOneUse() && sums.try_emplace(tensor, out).second;
+}
+
 LogicalResult RegionBufferizer::launch(Location loc, StringRef name, KernelSpec spec, Value tensor,
                                        ArrayRef<LinearIndex> indices) {
   if (spec.store != Store::Reduce && llvm::is_contained(spec.loops, 0))
@@ -229,7 +237,7 @@ LogicalResult RegionBufferizer::makeCall(graph::CallOp op) {
     ins.push_back(memory(input));
   for (auto [value, result] : llvm::zip(op.getOutputs(), results))
     if (result.kind == BlockResult::Out)
-      outs.push_back(allocate(value));
+      outs.push_back(sumOf(value) ? sumOf(value) : allocate(value));
   builder.create<exec::CallOp>(op.getLoc(), op.getCallee(), ins, outs, op.getLayerAttr(), IntegerAttr());
   for (auto [value, result] : llvm::zip(op.getOutputs(), results))
     if (result.kind != BlockResult::Out)

@@ -4,6 +4,7 @@
 #include "dialects/Dist/DistOps.h"
 #include "dialects/Exec/ExecOps.h"
 #include "dialects/Graph/GraphOps.h"
+#include "passes/Memory/Accumulation.h"
 #include "passes/Memory/BlockInterface.h"
 #include "passes/Memory/Fusion.h"
 #include "passes/Memory/KernelBuilder.h"
@@ -14,13 +15,19 @@ namespace p3d::memory {
 class RegionBufferizer {
 public:
   /// Commands are made at `builder`'s place; blocks that are called are looked up in `symbols`.
-  RegionBufferizer(mlir::Block &region, KernelLibrary &kernels, mlir::SymbolTable &symbols, mlir::OpBuilder builder)
-      : kernels(kernels), symbols(symbols), builder(builder), fusion(region) {}
+  RegionBufferizer(mlir::Block &region, KernelLibrary &kernels, mlir::SymbolTable &symbols, const Accumulation &accumulation,
+                   mlir::OpBuilder builder)
+      : builder(builder), kernels(kernels), symbols(symbols), accumulation(accumulation), fusion(region) {}
 
   /// `tensor` lies in `memory`.
   void bind(mlir::Value tensor, mlir::Value memory) { memories[tensor] = memory; }
   /// Asks that `tensor` be made in `out`. Returns false if it lies elsewhere, so that `store` has to copy it there.
   bool place(mlir::Value tensor, mlir::Value out);
+
+  /// Asks that `tensor`, of which nothing else is wanted, be added to `out`. Returns false if its operation cannot, so that `store` has to.
+  bool placeSum(mlir::Value tensor, mlir::Value out);
+  /// Where `tensor` is to be added; null if it has memory of its own.
+  mlir::Value sumOf(mlir::Value tensor) { return sums.lookup(tensor); }
 
   /// Commands for a graph or dist operation; emits an error for one that has none.
   mlir::LogicalResult bufferize(mlir::Operation *op);
@@ -67,8 +74,9 @@ private:
 
   KernelLibrary &kernels;
   mlir::SymbolTable &symbols;
+  const Accumulation &accumulation;
   Fusion fusion;
-  llvm::DenseMap<mlir::Value, mlir::Value> memories, destinations;
+  llvm::DenseMap<mlir::Value, mlir::Value> memories, destinations, sums;
   llvm::SmallVector<exec::StartOp> starts;
 };
 

@@ -10,8 +10,9 @@ namespace {
 /// The commands of one task.
 class TaskBufferizer {
 public:
-  TaskBufferizer(pipe::TaskOp task, exec::ProgramOp program, KernelLibrary &kernels, SymbolTable &symbols)
-      : task(task), program(program), region(task.getBody().front(), kernels, symbols, createTask(task, program)) {}
+  TaskBufferizer(pipe::TaskOp task, exec::ProgramOp program, KernelLibrary &kernels, SymbolTable &symbols,
+                 const Accumulation &accumulation)
+      : task(task), program(program), region(task.getBody().front(), kernels, symbols, accumulation, createTask(task, program)) {}
 
   LogicalResult run() {
     for (Operation &op : task.getBody().front())
@@ -59,6 +60,12 @@ private:
       if (!to)
         return failure();
       if (!isReadBefore(op, write.getBuffer()) && region.place(write.getValue(), to))
+        placed.insert(op);
+    } else if (auto accumulate = dyn_cast<pipe::AccumulateOp>(op)) {
+      Value to = address(op, accumulate.getBuffer());
+      if (!to)
+        return failure();
+      if (region.placeSum(accumulate.getValue(), to))
         placed.insert(op);
     } else if (auto send = dyn_cast<pipe::SendOp>(op)) {
       if (isInSlot(send.getValue()))
@@ -130,6 +137,8 @@ private:
       return failure();
     if (to.getMemory().getShape() != graph::tensorType(op.getValue()).getShape())
       return op.emitOpError() << "adds to a buffer of type " << to.getMemory();
+    if (placed.contains(op))
+      return success();
     return region.store(op.getLoc(), op.getValue(), address(op, op.getBuffer()), to.getElement(), Store::Add);
   }
 
@@ -214,13 +223,14 @@ void createBuffer(OpBuilder &builder, pipe::BufferOp buffer) {
 }
 } // namespace
 
-LogicalResult p3d::memory::bufferizeStage(pipe::StageOp stage, KernelLibrary &kernels, SymbolTable &symbols) {
+LogicalResult p3d::memory::bufferizeStage(pipe::StageOp stage, KernelLibrary &kernels, SymbolTable &symbols,
+                                          const Accumulation &accumulation) {
   exec::ProgramOp program = createProgram(stage);
   auto builder = OpBuilder::atBlockEnd(&program.getBody().front());
   for (auto buffer : stage.getOps<pipe::BufferOp>())
     createBuffer(builder, buffer);
   for (auto task : stage.getOps<pipe::TaskOp>())
-    if (failed(TaskBufferizer(task, program, kernels, symbols).run()))
+    if (failed(TaskBufferizer(task, program, kernels, symbols, accumulation).run()))
       return failure();
   return success();
 }

@@ -2,11 +2,13 @@
 #pragma once
 
 #include "dialects/Pipe/PipeOps.h"
+#include "passes/Memory/Accumulation.h"
 #include "passes/Memory/KernelLibrary.h"
 
 namespace p3d::memory {
 
 /// Adds the exec.program of `stage` before it.
-mlir::LogicalResult bufferizeStage(pipe::StageOp stage, KernelLibrary &kernels, mlir::SymbolTable &symbols);
+mlir::LogicalResult bufferizeStage(pipe::StageOp stage, KernelLibrary &kernels, mlir::SymbolTable &symbols,
+                                   const Accumulation &accumulation);
 
 } // namespace p3d::memory

@@ -1,0 +1,44 @@
+// Packing of lives: known optima, and no overlap on random ones.
+#include "passes/Memory/IntervalPacking.h"
+#include <gtest/gtest.h>
+#include <random>
+
+using p3d::memory::LiveInterval;
+using p3d::memory::packIntervals;
+
+namespace {
+TEST(Packing, SharesBytesOfPastLives) {
+  auto packing = packIntervals({{100, 0, 1}, {100, 1, 2}, {100, 2, 3}}, 64);
+  EXPECT_EQ(packing.bytes, 256);
+  EXPECT_EQ(packing.offsets[0], packing.offsets[2]);
+}
+
+TEST(Packing, FillsGaps) {
+  auto packing = packIntervals({{256, 0, 1}, {64, 0, 5}, {128, 2, 3}, {128, 2, 5}}, 64);
+  EXPECT_EQ(packing.bytes, 320);
+}
+
+TEST(Packing, OfNothingIsEmpty) { EXPECT_EQ(packIntervals({}, 64).bytes, 0); }
+
+TEST(Packing, NeverOverlaps) {
+  std::mt19937 random(3);
+  for (int round = 0; round < 50; ++round) {
+    llvm::SmallVector<LiveInterval> lives;
+    for (int i = 0; i < 40; ++i) {
+      int64_t first = random() % 30;
+      lives.push_back({static_cast<int64_t>(random() % 1000), first, first + static_cast<int64_t>(random() % 10)});
+    }
+    auto packing = packIntervals(lives, 64);
+    for (size_t i = 0; i < lives.size(); ++i) {
+      EXPECT_EQ(packing.offsets[i] % 64, 0);
+      EXPECT_LE(packing.offsets[i] + lives[i].bytes, packing.bytes);
+      for (size_t j = 0; j < i; ++j) {
+        bool together = lives[i].first <= lives[j].last && lives[j].first <= lives[i].last;
+        bool apart = packing.offsets[i] + lives[i].bytes <= packing.offsets[j] ||
+                     packing.offsets[j] + lives[j].bytes <= packing.offsets[i];
+        EXPECT_TRUE(!together || apart || !lives[i].bytes || !lives[j].bytes);
+      }
+    }
+  }
+}
+} // namespace
