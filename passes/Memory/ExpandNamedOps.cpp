@@ -1,5 +1,4 @@
 // Patterns from named operations to those that have kernels. Named floats of 16 bits are computed in f32 and rounded once.
-#include "passes/Memory/IndexLimits.h"
 #include "passes/Memory/Passes.h"
 
 namespace p3d::memory {
@@ -11,6 +10,12 @@ using namespace mlir;
 using namespace p3d;
 
 namespace {
+/// Rows of the whole table of an embedding, of which this rank may hold a part.
+int64_t tableRows(Operation *op, RankedTensorType table) {
+  auto shard = op->getAttrOfType<dist::ShardAttr>(dist::kShardAttr);
+  return shard && shard.getDim() == 0 ? shard.getFull() : table.getDimSize(0);
+}
+
 RankedTensorType withElement(RankedTensorType type, Type element) { return RankedTensorType::get(type.getShape(), element); }
 
 /// Short forms for building graph operations at one place.
@@ -185,7 +190,7 @@ struct ExpandEmbedding : OpRewritePattern<graph::EmbeddingOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(graph::EmbeddingOp op, PatternRewriter &rewriter) const override {
     Build b{rewriter, op.getLoc()};
-    Value ids = wrapIds(b, op.getIds(), memory::tableRows(op, op.getTable().getType()));
+    Value ids = wrapIds(b, op.getIds(), tableRows(op, op.getTable().getType()));
     auto gather = rewriter.create<graph::GatherOp>(op.getLoc(), op.getType(), op.getTable(), ids, 0, 0);
     if (Attribute shard = op->getAttr(dist::kShardAttr))
       gather->setAttr(dist::kShardAttr, shard);
@@ -198,7 +203,7 @@ struct ExpandEmbeddingGrad : OpRewritePattern<graph::EmbeddingGradOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(graph::EmbeddingGradOp op, PatternRewriter &rewriter) const override {
     Build b{rewriter, op.getLoc()};
-    Value ids = wrapIds(b, op.getIds(), memory::tableRows(op, graph::tensorType(op.getDTable())));
+    Value ids = wrapIds(b, op.getIds(), tableRows(op, graph::tensorType(op.getDTable())));
     auto scatter = rewriter.create<graph::ScatterAddOp>(op.getLoc(), op.getDTable().getType(), op.getDResult(), ids, 0, 0);
     if (Attribute shard = op->getAttr(dist::kShardAttr))
       scatter->setAttr(dist::kShardAttr, shard);
@@ -248,7 +253,6 @@ struct PadSlice : OpRewritePattern<dist::ShardSliceOp> {
 struct ExpandNamedOps : memory::impl::ExpandNamedOpsBase<ExpandNamedOps> {
   void runOnOperation() override {
     // While embeddings can still be told from other gathers.
-    memory::markIndexLimits(getOperation());
     RewritePatternSet patterns(&getContext());
     patterns.add<WidenReduce, WidenEinsum, FoldTranspose, ExpandRope, ExpandCrossEntropy, ExpandEmbedding, ExpandEmbeddingGrad,
                  PadSlice, NarrowTargets<graph::CrossEntropySumOp>, NarrowTargets<graph::SoftmaxCrossEntropyGradOp>,
