@@ -12,6 +12,10 @@ using testing::Not;
 
 namespace {
 
+/// Seconds from the start of a run to the report of a failure; generous, since
+/// tests share the machine.
+constexpr double slowestReport = 10;
+
 std::vector<nlohmann::json> readLog(const std::string &path) {
   std::vector<nlohmann::json> lines;
   std::ifstream file(path);
@@ -88,7 +92,7 @@ TEST(Launcher, ReportsADeadRank) {
   ToyRun toy;
   CommandResult result = toy.run("--steps=5", "TOY_CRASH=3");
   EXPECT_EQ(result.exitCode, 3);
-  EXPECT_LT(result.seconds, 2);
+  EXPECT_LT(result.seconds, slowestReport);
   EXPECT_THAT(result.output, HasSubstr("rank 3 was killed by signal 6"));
   EXPECT_THAT(result.output, HasSubstr("step 2 in task forward"));
   expectNoRankLeft(toy);
@@ -98,7 +102,7 @@ TEST(Launcher, ReportsAHangingRank) {
   ToyRun toy;
   CommandResult result = toy.run("--steps=5 --timeout=0.5", "TOY_HANG=2");
   EXPECT_EQ(result.exitCode, 3);
-  EXPECT_LT(result.seconds, 2);
+  EXPECT_LT(result.seconds, slowestReport);
   EXPECT_THAT(result.output, HasSubstr("rank 2 holds up the others"));
   EXPECT_THAT(result.output, HasSubstr("step 2 in task forward"));
   expectNoRankLeft(toy);
@@ -116,17 +120,20 @@ TEST(Launcher, LeavesNoFileWhenARankDies) {
 
 TEST(Launcher, ReportsAStoppedRank) {
   ToyRun toy;
-  // A process of the run is found by its executable, which only ranks have.
-  CommandResult result = runCommand(
-      "(timeout 60 " + std::string(P3D_BIN) + "/p3d-run " + toy.path("") +
-      " --data=" + toy.path("batch.safetensors") +
-      " --steps=100000000 --timeout=1 > /dev/null; echo code $?) & sleep 0.4;"
-      "kill -STOP $(pgrep -f " +
-      toy.path("bin/[r]ank_1") + "); wait");
+  std::string rank = toy.path("bin/[r]ank_1");
+  CommandResult result =
+      runCommand("(timeout 60 " + std::string(P3D_BIN) + "/p3d-run " +
+                 toy.path("") + " --data=" + toy.path("batch.safetensors") +
+                 " --steps=100000000 --timeout=1 > /dev/null; echo code $?) & "
+                 "until pgrep -f " +
+                 rank +
+                 " > /dev/null; do sleep 0.1; done; "
+                 "sleep 0.2; kill -STOP $(pgrep -f " +
+                 rank + "); wait");
   EXPECT_THAT(result.output, HasSubstr("rank 1 holds up the others"));
   EXPECT_THAT(result.output, HasSubstr("stopped by a signal"));
   EXPECT_THAT(result.output, HasSubstr("code 3"));
-  EXPECT_LT(result.seconds, 4);
+  EXPECT_LT(result.seconds, slowestReport);
   expectNoRankLeft(toy);
 }
 
