@@ -30,7 +30,12 @@ Value Gradients::compare(ComparePredicate predicate, Value a, Value b) {
 
 Value Gradients::convert(Value value, Type elementType) {
   auto type = RankedTensorType::get(tensorType(value).getShape(), elementType);
-  return type == value.getType() ? value : create<ConvertOp>(type, value).getResult();
+  if (type == value.getType())
+    return value;
+  Value &known = conversions[{value, elementType}];
+  if (!known)
+    known = create<ConvertOp>(type, value);
+  return known;
 }
 
 Value Gradients::reshape(Value value, ArrayRef<int64_t> shape) {

@@ -42,6 +42,7 @@ public:
   mlir::Value select(mlir::Value predicate, mlir::Value onTrue, mlir::Value onFalse) {
     return create<graph::SelectOp>(onTrue.getType(), predicate, onTrue, onFalse);
   }
+  /// `value` with another element type; made once for both operands of a contraction.
   mlir::Value convert(mlir::Value value, mlir::Type elementType);
   mlir::Value reshape(mlir::Value value, llvm::ArrayRef<int64_t> shape);
   mlir::Value transpose(mlir::Value value, llvm::ArrayRef<int64_t> permutation);
@@ -54,7 +55,6 @@ public:
   mlir::OpBuilder &builder;
 
 private:
-  friend class Sweep;
   std::function<bool(mlir::Value)> wantsValue;
   mlir::Location loc;
   llvm::DenseMap<mlir::Value, mlir::Value> sums;
@@ -64,6 +64,9 @@ public:
   llvm::SmallVector<std::pair<mlir::Value, mlir::Value>> parts;
   /// Where following operations come from.
   void setLocation(mlir::Location location) { loc = location; }
+
+private:
+  llvm::DenseMap<std::pair<mlir::Value, mlir::Type>, mlir::Value> conversions;
 };
 
 /// Gradients of an op's results, null where zero; at least one is not.

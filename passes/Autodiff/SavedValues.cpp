@@ -45,11 +45,18 @@ public:
 
 private:
   Value rootOf(Value value) const;
-  llvm::SetVector<Value> missing(Value value) const;
+  using Known = DenseMap<Value, llvm::SetVector<Value>>;
+  llvm::SetVector<Value> missing(Value value, Known &known) const;
+  llvm::SetVector<Value> missing(Value value) const {
+    Known known;
+    return missing(value, known);
+  }
+  void dropRecomputable();
 
   const Activity &activity;
   Recompute policy;
-  llvm::SetVector<Value> requests, saved;
+  /// All that backward operations use; what is kept whatever else is; what is kept.
+  llvm::SetVector<Value> requests, kept, saved;
 };
 } // namespace
 
@@ -66,24 +73,28 @@ Value Choice::rootOf(Value value) const {
   return value;
 }
 
-/// What would have to be kept besides `saved` for `value` to be known: itself, or the operands of what computes it, whichever is smaller.
-llvm::SetVector<Value> Choice::missing(Value value) const {
-  llvm::SetVector<Value> result;
+/// What would have to be kept besides `saved` for `value` to be known: itself, or the operands of what computes it, whichever is smaller. Remembers
+/// answers in `known`, as values are used many times.
+llvm::SetVector<Value> Choice::missing(Value value, Known &known) const {
   Operation *op = value.getDefiningOp();
   if (!op || saved.contains(value))
-    return result;
+    return {};
+  if (auto found = known.find(value); found != known.end())
+    return found->second;
+  llvm::SetVector<Value> result;
+  result.insert(value);
   if (isRecomputable(op, policy)) {
+    llvm::SetVector<Value> operands;
     int64_t bytes = 0;
     for (Value operand : op->getOperands())
-      result.set_union(missing(operand));
-    for (Value operand : result)
+      operands.set_union(missing(operand, known));
+    for (Value operand : operands)
       bytes += bytesOf(operand);
     bool isSmaller = isView(op) ? bytes <= bytesOf(value) : bytes < bytesOf(value);
-    if (result.empty() || policy == Recompute::Full || isSmaller)
-      return result;
-    result.clear();
+    if (operands.empty() || policy == Recompute::Full || isSmaller)
+      result = std::move(operands);
   }
-  result.insert(value);
+  known[value] = result;
   return result;
 }
 
@@ -94,13 +105,28 @@ void Choice::request(Value value, bool keep) {
     return;
   // What no parameter or no input goes into is a mask, a table or a converted weight, not an activation.
   Value root = rootOf(value);
-  if (!isa<BlockArgument>(root) && (computed || (activity.active.contains(root) && !activity.isWeight(root))))
-    saved.insert(root);
+  bool isActivation = activity.active.contains(root) && !activity.isWeight(root);
+  if (isa<BlockArgument>(root) || !(computed || isActivation))
+    return;
+  kept.insert(root);
+  saved.insert(root);
+}
+
+/// What was chosen first may follow from what was chosen later.
+void Choice::dropRecomputable() {
+  for (Value value : llvm::to_vector(saved)) {
+    if (kept.contains(value))
+      continue;
+    saved.remove(value);
+    if (!missing(value).empty())
+      saved.insert(value);
+  }
 }
 
 llvm::SetVector<Value> Choice::finish() {
   for (Value value : requests)
     saved.set_union(missing(value));
+  dropRecomputable();
   SmallVector<Value> ordered(saved.begin(), saved.end());
   llvm::sort(ordered, [](Value a, Value b) {
     Operation *first = a.getDefiningOp(), *second = b.getDefiningOp();

@@ -19,7 +19,7 @@ public:
 private:
   void copyForward();
   LogicalResult buildJoint();
-  void collectArguments(Value value, llvm::SetVector<unsigned> &needed);
+  void collectArguments(Value value, llvm::DenseSet<Value> &visited, llvm::SetVector<unsigned> &needed);
   SmallVector<Value> backwardArguments();
   Value inBackward(Value value);
   void makeBackward();
@@ -75,9 +75,9 @@ LogicalResult BlockDifferentiator::buildJoint() {
   return success();
 }
 
-/// Adds the arguments from which `value` is computed again.
-void BlockDifferentiator::collectArguments(Value value, llvm::SetVector<unsigned> &needed) {
-  if (saved.contains(value))
+/// Adds the arguments from which `value` is computed again, unless it was `visited`.
+void BlockDifferentiator::collectArguments(Value value, llvm::DenseSet<Value> &visited, llvm::SetVector<unsigned> &needed) {
+  if (saved.contains(value) || !visited.insert(value).second)
     return;
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     if (argument.getArgNumber() < numArguments)
@@ -85,7 +85,7 @@ void BlockDifferentiator::collectArguments(Value value, llvm::SetVector<unsigned
     return;
   }
   for (Value operand : value.getDefiningOp()->getOperands())
-    collectArguments(operand, needed);
+    collectArguments(operand, visited, needed);
 }
 
 /// `value` in the backward block, computed again there unless it is an argument or saved.
@@ -104,10 +104,11 @@ Value BlockDifferentiator::inBackward(Value value) {
 /// The arguments of the backward block, in the order of its definition.
 SmallVector<Value> BlockDifferentiator::backwardArguments() {
   llvm::SetVector<unsigned> needed;
+  llvm::DenseSet<Value> visited;
   for (Operation &op : joint().without_terminator())
     if (isBackward(op))
       for (Value operand : op.getOperands())
-        collectArguments(operand, needed);
+        collectArguments(operand, visited, needed);
   result.neededArguments = needed.takeVector();
   llvm::sort(result.neededArguments);
   SmallVector<Value> arguments(joint().getArguments().drop_front(numArguments));

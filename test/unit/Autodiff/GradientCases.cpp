@@ -115,6 +115,16 @@ std::vector<GradientCase> shapeCases() {
   };
 }
 
+/// Each value is used twice: whoever follows uses without remembering takes 2^60 steps.
+GradientCase sharedValues() {
+  std::string body;
+  for (int i = 0; i < 60; ++i) {
+    std::string from = i ? "%t" + std::to_string(i) : "%x", sum = "%s" + std::to_string(i), to = "%t" + std::to_string(i + 1);
+    body += "  " + sum + " = graph.mul " + from + ", " + from + " : tensor<2xf32>\n  " + to + " = graph.sin " + sum + " : tensor<2xf32>\n";
+  }
+  return custom("shared values", "%x: tensor<2xf32> {test.range = [0.8, 1]}", "tensor<2xf32>", body + "  %r = graph.add %t60, %x : tensor<2xf32>");
+}
+
 std::vector<GradientCase> combiningCases() {
   std::vector<GradientCase> cases;
   for (std::string kind : {"sum", "max", "min", "prod"}) {
@@ -125,6 +135,7 @@ std::vector<GradientCase> combiningCases() {
     for (std::string reverse : {"", ", reverse"})
       cases.push_back(custom("cumulative " + kind + reverse, "%x: tensor<2x4x3xf32>", "tensor<2x4x3xf32>",
                              "%r = graph.cumulative " + kind + " %x {dim = 1 : i64" + reverse + "} : tensor<2x4x3xf32>"));
+  cases.push_back(sharedValues());
   // Zeros do no harm to the gradient of a product.
   cases.push_back(custom("product with zeros", "%x: tensor<2x3xf32>", "tensor<2xf32>", R"(
         %c = graph.constant dense<[[0.0, 1.0, 1.0], [0.0, 0.0, 1.0]]> : tensor<2x3xf32>
