@@ -1,0 +1,66 @@
+// p3dc-interpret: evaluates a graph program in double precision on tensors of safetensors files.
+#include "compiler/ProgramTensors.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/WithColor.h"
+
+using namespace llvm;
+using namespace p3d;
+
+namespace {
+cl::opt<std::string> programFile(cl::Positional, cl::Required, cl::desc("PROGRAM.mlir"));
+cl::list<std::string> inputFiles("inputs", cl::CommaSeparated, cl::desc("safetensors files with the program's arguments"));
+cl::opt<std::string> outputFile("o", cl::desc("safetensors file for the results, floats as F64"));
+cl::opt<bool> roundToType("round", cl::desc("round each result to its element type"));
+
+ExitOnError exitOnError("p3dc-interpret: error: ");
+
+std::vector<graph::Tensor> readInputs(graph::ProgramOp program) {
+  std::vector<TensorFile> files;
+  for (const std::string &path : inputFiles)
+    files.push_back(exitOnError(TensorFile::open(path)));
+  std::vector<graph::Tensor> inputs;
+  for (unsigned i = 0; i < program.getNumArguments(); ++i)
+    inputs.push_back(exitOnError(argumentFrom(program, i, files)));
+  return inputs;
+}
+
+/// Scalars in full precision.
+void printScalars(const NamedTensors &results) {
+  for (const auto &[name, tensor] : results)
+    if (tensor.shape.empty() && tensor.isFloat())
+      outs() << name << " = " << format("%.17g", tensor.floats[0]) << "\n";
+}
+} // namespace
+
+int main(int argc, char **argv) {
+  InitLLVM init(argc, argv);
+  cl::ParseCommandLineOptions(argc, argv, "evaluates a graph program in double precision\n");
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  context.loadDialect<graph::GraphDialect>();
+  SourceMgr sources;
+  mlir::SourceMgrDiagnosticHandler diagnostics(sources, &context);
+  auto module = mlir::parseSourceFile<mlir::ModuleOp>(programFile, sources, mlir::ParserConfig(&context));
+  if (!module)
+    return 1;
+  auto programs = module->getOps<graph::ProgramOp>();
+  if (programs.empty()) {
+    WithColor::error() << programFile << ": holds no graph.program\n";
+    return 1;
+  }
+  graph::ProgramOp program = *programs.begin();
+  graph::InterpretOptions options;
+  options.roundToType = roundToType;
+  auto results = graph::interpret(program, readInputs(program), options);
+  if (mlir::failed(results))
+    return 1;
+  NamedTensors named = namedResults(program, *results);
+  printScalars(named);
+  if (!outputFile.empty())
+    exitOnError(writeTensorFile(outputFile, named));
+  return 0;
+}
