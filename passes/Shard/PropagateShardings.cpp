@@ -153,7 +153,8 @@ struct PropagateShardingsPass : shard::impl::PropagateShardingsBase<PropagateSha
       return signalPassFailure();
     SmallVector<bool> cut = chooseTensorParallel(module, classes, mesh, *fixed);
     ShardingAnalysis analysis(module, classes, {mesh, cut});
-    if (failed(checkTensorParallel(module, classes, cut)) || failed(analysis.run()))
+    // In this order: where no choice can be right the search finds nothing to cut, and the analysis knows why.
+    if (failed(analysis.run()) || failed(checkTensorParallel(module, classes, cut)))
       return signalPassFailure();
     ShardingWriter(module, analysis, mesh).write();
     markBatch(module, classes);
