@@ -82,7 +82,7 @@ public:
   }
 
 private:
-  /// A non-scalar active value: defined by chain[def], used last by chain[last] (chain.size(): by the program's results).
+  /// A non-scalar active value: defined by chain[def], used last by chain[last].
   struct Lifetime {
     size_t def, last;
   };
@@ -97,10 +97,10 @@ private:
         if (isScalar(result))
           continue;
         size_t last = i;
-        for (Operation *user : result.getUsers()) {
-          auto it = position.find(user);
-          last = std::max(last, it == position.end() ? chain.size() : it->second);
-        }
+        // What only the caller reads (caches, metrics) is no part of the chain.
+        for (Operation *user : result.getUsers())
+          if (auto it = position.find(user); it != position.end())
+            last = std::max(last, it->second);
         if (last > i)
           lifetimes.push_back({i, last});
       }
