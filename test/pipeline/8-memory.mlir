@@ -15,7 +15,7 @@ module attributes {dist.mesh = #dist.mesh<tp = 2, pp = 2, dp = 2, mb = 2>} {
   exec.function @layer.bwd(%arg0: memref<2x32xf32>, %arg1: memref<2x16xf32>, %arg2: memref<2x32xf32>, %arg3: memref<16x32xf32>) attributes {outs = 1 : i64, scratch_bytes = 256 : i64} {
     %0 = exec.temporary at 0 : memref<2x32xf32>
     exec.launch @kernel.mul(%arg0, %arg2) -> (%0) : (memref<2x32xf32>, memref<2x32xf32>) -> memref<2x32xf32>
-    exec.einsum "ac,ab->bc"(%0, %arg1) -> (%arg3) : (memref<2x32xf32>, memref<2x16xf32>) -> memref<16x32xf32>
+    exec.einsum "ac,ab->bc"(%0, %arg1) -> (%arg3) adds : (memref<2x32xf32>, memref<2x16xf32>) -> memref<16x32xf32>
   }
   exec.function @layer_1.fwd(%arg0: memref<2x32xf32>, %arg1: memref<32x16xf32>, %arg2: memref<2x16xf32>) attributes {outs = 1 : i64, scratch_bytes = 0 : i64} {
     exec.einsum "ab,bc->ac"(%arg0, %arg1) -> (%arg2) : (memref<2x32xf32>, memref<32x16xf32>) -> memref<2x16xf32>
@@ -23,7 +23,7 @@ module attributes {dist.mesh = #dist.mesh<tp = 2, pp = 2, dp = 2, mb = 2>} {
   }
   exec.function @layer_1.bwd(%arg0: memref<2x16xf32>, %arg1: memref<2x32xf32>, %arg2: memref<32x16xf32>, %arg3: memref<2x32xf32>, %arg4: memref<32x16xf32>) attributes {outs = 2 : i64, scratch_bytes = 0 : i64} {
     exec.einsum "ac,bc->ab"(%arg0, %arg2) -> (%arg3) : (memref<2x16xf32>, memref<32x16xf32>) -> memref<2x32xf32>
-    exec.einsum "ac,ab->bc"(%arg0, %arg1) -> (%arg4) : (memref<2x16xf32>, memref<2x32xf32>) -> memref<32x16xf32>
+    exec.einsum "ac,ab->bc"(%arg0, %arg1) -> (%arg4) adds : (memref<2x16xf32>, memref<2x32xf32>) -> memref<32x16xf32>
   }
   exec.function @last.fwd(%arg0: memref<2x16xf32>, %arg1: memref<16x32xf32>, %arg2: memref<32x16xf32>, %arg3: memref<2x16xf32>, %arg4: memref<2x16xf32>, %arg5: memref<2xf32>, %arg6: memref<f32>, %arg7: memref<f32>, %arg8: memref<2x16xf32>, %arg9: memref<2x32xf32>, %arg10: memref<2x16xf32>) attributes {outs = 4 : i64, scratch_bytes = 256 : i64} {
     exec.launch @kernel.add(%arg3, %arg0) -> (%arg8) : (memref<2x16xf32>, memref<2x16xf32>) -> memref<2x16xf32>
@@ -36,7 +36,9 @@ module attributes {dist.mesh = #dist.mesh<tp = 2, pp = 2, dp = 2, mb = 2>} {
     exec.launch @kernel.sub(%arg8, %1, %arg4) -> (%arg10) : (memref<2x16xf32>, memref<2x16xf32>, memref<2x16xf32>) -> memref<2x16xf32>
     %2 = exec.temporary at 0 : memref<f32>
     exec.launch @kernel.reduce_sum(%arg10, %arg5) -> (%2) : (memref<2x16xf32>, memref<2xf32>) -> memref<f32>
-    exec.launch @kernel.div(%2, %arg6) -> (%arg7) : (memref<f32>, memref<f32>) -> memref<f32>
+    %3 = exec.temporary at 64 : memref<f32>
+    exec.launch @kernel.div(%2, %arg6) -> (%3) : (memref<f32>, memref<f32>) -> memref<f32>
+    exec.launch @kernel.accumulate(%3) -> (%arg7) adds : (memref<f32>) -> memref<f32>
   }
   exec.function @last.bwd(%arg0: memref<f32>, %arg1: memref<16x32xf32>, %arg2: memref<32x16xf32>, %arg3: memref<2xf32>, %arg4: memref<f32>, %arg5: memref<2x16xf32>, %arg6: memref<2x32xf32>, %arg7: memref<2x16xf32>, %arg8: memref<2x16xf32>, %arg9: memref<16x32xf32>, %arg10: memref<32x16xf32>) attributes {outs = 3 : i64, scratch_bytes = 640 : i64} {
     %0 = exec.temporary at 0 : memref<f32>
@@ -45,20 +47,20 @@ module attributes {dist.mesh = #dist.mesh<tp = 2, pp = 2, dp = 2, mb = 2>} {
     exec.launch @kernel.add.1(%0, %arg3, %arg7) -> (%1) : (memref<f32>, memref<2xf32>, memref<2x16xf32>) -> memref<2x16xf32>
     %2 = exec.temporary at 0 : memref<2x32xf32>
     exec.einsum "ac,bc->ab"(%1, %arg2) -> (%2) : (memref<2x16xf32>, memref<32x16xf32>) -> memref<2x32xf32>
-    exec.einsum "ac,ab->bc"(%1, %arg6) -> (%arg10) : (memref<2x16xf32>, memref<2x32xf32>) -> memref<32x16xf32>
+    exec.einsum "ac,ab->bc"(%1, %arg6) -> (%arg10) adds : (memref<2x16xf32>, memref<2x32xf32>) -> memref<32x16xf32>
     %3 = exec.temporary at 256 : memref<2x32xf32>
     exec.launch @kernel.mul(%2, %arg6) -> (%3) : (memref<2x32xf32>, memref<2x32xf32>) -> memref<2x32xf32>
     %4 = exec.temporary at 0 : memref<2x16xf32>
     exec.einsum "ac,bc->ab"(%3, %arg1) -> (%4) : (memref<2x32xf32>, memref<16x32xf32>) -> memref<2x16xf32>
     exec.all_reduce  sum %4 over  tp 0 of f32 why "graph.einsum ac,bc->ab leaves partial sums, graph.add needs them complete" : memref<2x16xf32>
     exec.launch @kernel.add(%1, %4) -> (%arg8) : (memref<2x16xf32>, memref<2x16xf32>) -> memref<2x16xf32>
-    exec.einsum "ac,ab->bc"(%3, %arg5) -> (%arg9) : (memref<2x32xf32>, memref<2x16xf32>) -> memref<16x32xf32>
+    exec.einsum "ac,ab->bc"(%3, %arg5) -> (%arg9) adds : (memref<2x32xf32>, memref<2x16xf32>) -> memref<16x32xf32>
   }
   exec.function @prologue(%arg0: memref<4xf32>, %arg1: memref<f32>) attributes {outs = 1 : i64, scratch_bytes = 0 : i64} {
     exec.launch @kernel.reduce_sum.1(%arg0) -> (%arg1) : (memref<4xf32>) -> memref<f32>
     exec.all_reduce  sum %arg1 over  dp 0 of f32 why "graph.reduce leaves partial sums, graph.yield needs them complete" : memref<f32>
   }
-  exec.program @stage0 index 0 slots 2 arena 12032 zero 2048 at 6400 attributes {layers = array<i64: 0, 0>, order = ["F0", "F1", "B0", "B1", "S", "U"]} {
+  exec.program @stage0 index 0 slots 2 arena 9984 zero 2048 at 6400 attributes {layers = array<i64: 0, 0>, order = ["F0", "F1", "B0", "B1", "S", "U"]} {
     exec.buffer  parameter @params.l0.up at 0 : memref<16x32xf32> of f32 global tensor<16x64xf32> {dist.sharding = #dist.sharding<[{},{tp:32}]>, graph.init = {kind = "normal", std = 2.500000e-01 : f64}, graph.name = "params.l0.up", graph.role = "param"}
     exec.buffer  parameter @m.params.l0.up at 2048 : memref<16x32xf32> of f32 {exec.state = "m", exec.state_of = @params.l0.up}
     exec.buffer  parameter @v.params.l0.up at 4096 : memref<16x32xf32> of f32 {exec.state = "v", exec.state_of = @params.l0.up}
@@ -77,17 +79,15 @@ module attributes {dist.mesh = #dist.mesh<tp = 2, pp = 2, dp = 2, mb = 2>} {
       exec.launch @kernel.copy(%3) -> (%2) : (memref<2x32xf32>) -> memref<2x32xf32>
       exec.send %2 to 1 channel 0 why "send to stage 1" : memref<2x32xf32>
     }
-    exec.task  backward scratch 2560 at 9472 {
-      %0 = exec.address @grads.l0.up : memref<16x32xf32>
-      %1 = exec.address @layer0.1 : memref<2x32xf32>
-      %2 = exec.address @batch.x : memref<4x16xf32>
-      %3 = exec.temporary at 2048 : memref<2x32xf32>
+    exec.task  backward scratch 512 at 9472 {
+      %0 = exec.address @layer0.1 : memref<2x32xf32>
+      %1 = exec.address @batch.x : memref<4x16xf32>
+      %2 = exec.address @grads.l0.up : memref<16x32xf32>
+      %3 = exec.temporary at 0 : memref<2x32xf32>
       exec.recv %3 from 1 channel 1 why "recv from stage 1" : memref<2x32xf32>
       %4 = exec.start [#dist<axis mb>] chunk 2
-      %5 = exec.view %2 from %4 times 16 : memref<4x16xf32> to memref<2x16xf32>
-      %6 = exec.temporary at 0 : memref<16x32xf32>
-      exec.call @layer.bwd(%3, %5, %1) -> (%6) scratch 2304 {layer = 0 : i64} : (memref<2x32xf32>, memref<2x16xf32>, memref<2x32xf32>) -> memref<16x32xf32>
-      exec.launch @kernel.accumulate(%6) -> (%0) adds : (memref<16x32xf32>) -> memref<16x32xf32>
+      %5 = exec.view %1 from %4 times 16 : memref<4x16xf32> to memref<2x16xf32>
+      exec.call @layer.bwd(%3, %5, %0) -> (%2) scratch 256 {layer = 0 : i64} : (memref<2x32xf32>, memref<2x16xf32>, memref<2x32xf32>) -> memref<16x32xf32>
     }
     exec.task  synchronize scratch 0 at 9472 {
       %0 = exec.address @grads.l0.up : memref<16x32xf32>
@@ -97,7 +97,7 @@ module attributes {dist.mesh = #dist.mesh<tp = 2, pp = 2, dp = 2, mb = 2>} {
       exec.update "adamw" @params.l0.up by @grads.l0.up {decay}
     }
   }
-  exec.program @stage1 index 1 slots 1 arena 31232 zero 6208 at 19072 attributes {layers = array<i64: 1, 1>, order = ["P", "F0", "B0", "F1", "B1", "S", "U"]} {
+  exec.program @stage1 index 1 slots 1 arena 27136 zero 6208 at 19072 attributes {layers = array<i64: 1, 1>, order = ["P", "F0", "B0", "F1", "B1", "S", "U"]} {
     exec.buffer  parameter @params.l0.down at 0 : memref<32x16xf32> of f32 global tensor<64x16xf32> {dist.sharding = #dist.sharding<[{tp:32},{}]>, graph.init = {kind = "normal", std = 1.250000e-01 : f64}, graph.name = "params.l0.down", graph.role = "param"}
     exec.buffer  parameter @m.params.l0.down at 2048 : memref<32x16xf32> of f32 {exec.state = "m", exec.state_of = @params.l0.down}
     exec.buffer  parameter @v.params.l0.down at 4096 : memref<32x16xf32> of f32 {exec.state = "v", exec.state_of = @params.l0.down}
@@ -124,59 +124,51 @@ module attributes {dist.mesh = #dist.mesh<tp = 2, pp = 2, dp = 2, mb = 2>} {
       %1 = exec.address @prologue.0 : memref<f32>
       exec.call @prologue(%0) -> (%1) scratch 0 : (memref<4xf32>) -> memref<f32>
     }
-    exec.task  forward scratch 448 at 26304 {
-      %0 = exec.address @loss : memref<f32>
-      %1 = exec.address @prologue.0 : memref<f32>
-      %2 = exec.address @batch.mask : memref<4xf32>
-      %3 = exec.address @batch.t : memref<4x16xf32>
-      %4 = exec.address @batch.x : memref<4x16xf32>
-      %5 = exec.address @params.l1.down : memref<32x16xf32>
-      %6 = exec.address @params.l1.up : memref<16x32xf32>
-      %7 = exec.address @params.l0.down : memref<32x16xf32>
+    exec.task  forward scratch 384 at 26304 {
+      %0 = exec.address @prologue.0 : memref<f32>
+      %1 = exec.address @batch.mask : memref<4xf32>
+      %2 = exec.address @batch.t : memref<4x16xf32>
+      %3 = exec.address @batch.x : memref<4x16xf32>
+      %4 = exec.address @params.l1.down : memref<32x16xf32>
+      %5 = exec.address @params.l1.up : memref<16x32xf32>
+      %6 = exec.address @params.l0.down : memref<32x16xf32>
+      %7 = exec.address @loss : memref<f32>
       %8 = exec.address @last.3 : memref<2x16xf32>
       %9 = exec.address @last.2 : memref<2x32xf32>
       %10 = exec.address @last.1 : memref<2x16xf32>
       %11 = exec.address @layer0.0 : memref<2x32xf32>
       exec.recv %11 from 0 channel 0 why "recv from stage 0" : memref<2x32xf32>
       %12 = exec.temporary at 256 : memref<2x16xf32>
-      exec.call @layer_1.fwd(%11, %7) -> (%12) scratch 0 {layer = 1 : i64} : (memref<2x32xf32>, memref<32x16xf32>) -> memref<2x16xf32>
+      exec.call @layer_1.fwd(%11, %6) -> (%12) scratch 0 {layer = 1 : i64} : (memref<2x32xf32>, memref<32x16xf32>) -> memref<2x16xf32>
       %13 = exec.start [#dist<axis mb>] chunk 2
-      %14 = exec.view %4 from %13 times 16 : memref<4x16xf32> to memref<2x16xf32>
-      %15 = exec.view %3 from %13 times 16 : memref<4x16xf32> to memref<2x16xf32>
-      %16 = exec.view %2 from %13 times 1 : memref<4xf32> to memref<2xf32>
-      %17 = exec.temporary at 384 : memref<f32>
-      exec.call @last.fwd(%12, %6, %5, %14, %15, %16, %1) -> (%17, %10, %9, %8) scratch 0 : (memref<2x16xf32>, memref<16x32xf32>, memref<32x16xf32>, memref<2x16xf32>, memref<2x16xf32>, memref<2xf32>, memref<f32>) -> (memref<f32>, memref<2x16xf32>, memref<2x32xf32>, memref<2x16xf32>)
-      exec.launch @kernel.accumulate.1(%17) -> (%0) adds : (memref<f32>) -> memref<f32>
+      %14 = exec.view %3 from %13 times 16 : memref<4x16xf32> to memref<2x16xf32>
+      %15 = exec.view %2 from %13 times 16 : memref<4x16xf32> to memref<2x16xf32>
+      %16 = exec.view %1 from %13 times 1 : memref<4xf32> to memref<2xf32>
+      exec.call @last.fwd(%12, %5, %4, %14, %15, %16, %0) -> (%7, %10, %9, %8) scratch 0 : (memref<2x16xf32>, memref<16x32xf32>, memref<32x16xf32>, memref<2x16xf32>, memref<2x16xf32>, memref<2xf32>, memref<f32>) -> (memref<f32>, memref<2x16xf32>, memref<2x32xf32>, memref<2x16xf32>)
     }
     exec.buffer  activation @send.1.backward at 26048 stride 1024 : memref<2x32xf32> of f32
-    exec.task  backward scratch 4928 at 26304 {
-      %0 = exec.address @grads.l0.down : memref<32x16xf32>
-      %1 = exec.address @params.l0.down : memref<32x16xf32>
-      %2 = exec.address @layer0.0 : memref<2x32xf32>
-      %3 = exec.address @grads.l1.up : memref<16x32xf32>
-      %4 = exec.address @grads.l1.down : memref<32x16xf32>
-      %5 = exec.address @last.3 : memref<2x16xf32>
-      %6 = exec.address @last.2 : memref<2x32xf32>
-      %7 = exec.address @last.1 : memref<2x16xf32>
-      %8 = exec.address @prologue.0 : memref<f32>
-      %9 = exec.address @batch.mask : memref<4xf32>
-      %10 = exec.address @params.l1.down : memref<32x16xf32>
-      %11 = exec.address @params.l1.up : memref<16x32xf32>
-      %12 = exec.address @send.1.backward : memref<2x32xf32>
-      %13 = exec.temporary at 4864 : memref<f32>
+    exec.task  backward scratch 832 at 26304 {
+      %0 = exec.address @params.l0.down : memref<32x16xf32>
+      %1 = exec.address @layer0.0 : memref<2x32xf32>
+      %2 = exec.address @last.3 : memref<2x16xf32>
+      %3 = exec.address @last.2 : memref<2x32xf32>
+      %4 = exec.address @last.1 : memref<2x16xf32>
+      %5 = exec.address @prologue.0 : memref<f32>
+      %6 = exec.address @batch.mask : memref<4xf32>
+      %7 = exec.address @params.l1.down : memref<32x16xf32>
+      %8 = exec.address @params.l1.up : memref<16x32xf32>
+      %9 = exec.address @send.1.backward : memref<2x32xf32>
+      %10 = exec.address @grads.l0.down : memref<32x16xf32>
+      %11 = exec.address @grads.l1.up : memref<16x32xf32>
+      %12 = exec.address @grads.l1.down : memref<32x16xf32>
+      %13 = exec.temporary at 768 : memref<f32>
       exec.launch @kernel.constant() -> (%13) : () -> memref<f32>
       %14 = exec.start [#dist<axis mb>] chunk 2
-      %15 = exec.view %9 from %14 times 1 : memref<4xf32> to memref<2xf32>
-      %16 = exec.temporary at 4736 : memref<2x16xf32>
-      %17 = exec.temporary at 0 : memref<16x32xf32>
-      %18 = exec.temporary at 2048 : memref<32x16xf32>
-      exec.call @last.bwd(%13, %11, %10, %15, %8, %7, %6, %5) -> (%16, %17, %18) scratch 4096 : (memref<f32>, memref<16x32xf32>, memref<32x16xf32>, memref<2xf32>, memref<f32>, memref<2x16xf32>, memref<2x32xf32>, memref<2x16xf32>) -> (memref<2x16xf32>, memref<16x32xf32>, memref<32x16xf32>)
-      exec.launch @kernel.accumulate(%18) -> (%4) adds : (memref<32x16xf32>) -> memref<32x16xf32>
-      exec.launch @kernel.accumulate(%17) -> (%3) adds : (memref<16x32xf32>) -> memref<16x32xf32>
-      %19 = exec.temporary at 0 : memref<32x16xf32>
-      exec.call @layer_1.bwd(%16, %2, %1) -> (%12, %19) scratch 0 {layer = 1 : i64} : (memref<2x16xf32>, memref<2x32xf32>, memref<32x16xf32>) -> (memref<2x32xf32>, memref<32x16xf32>)
-      exec.launch @kernel.accumulate(%19) -> (%0) adds : (memref<32x16xf32>) -> memref<32x16xf32>
-      exec.send %12 to 0 channel 1 why "send to stage 0" : memref<2x32xf32>
+      %15 = exec.view %6 from %14 times 1 : memref<4xf32> to memref<2xf32>
+      %16 = exec.temporary at 640 : memref<2x16xf32>
+      exec.call @last.bwd(%13, %8, %7, %15, %5, %4, %3, %2) -> (%16, %11, %12) scratch 0 : (memref<f32>, memref<16x32xf32>, memref<32x16xf32>, memref<2xf32>, memref<f32>, memref<2x16xf32>, memref<2x32xf32>, memref<2x16xf32>) -> (memref<2x16xf32>, memref<16x32xf32>, memref<32x16xf32>)
+      exec.call @layer_1.bwd(%16, %1, %0) -> (%9, %10) scratch 0 {layer = 1 : i64} : (memref<2x16xf32>, memref<2x32xf32>, memref<32x16xf32>) -> (memref<2x32xf32>, memref<32x16xf32>)
+      exec.send %9 to 0 channel 1 why "send to stage 0" : memref<2x32xf32>
     }
     exec.task  synchronize scratch 0 at 26304 {
       %0 = exec.address @loss : memref<f32>
@@ -253,6 +245,16 @@ module attributes {dist.mesh = #dist.mesh<tp = 2, pp = 2, dp = 2, mb = 2>} {
     }
     return
   }
+  func.func private @kernel.accumulate(%arg0: memref<1xf32> {llvm.noalias}, %arg1: memref<1xf32> {llvm.noalias}) {
+    %reinterpret_cast = memref.reinterpret_cast %arg0 to offset: [0], sizes: [], strides: [] : memref<1xf32> to memref<f32, strided<[]>>
+    %reinterpret_cast_0 = memref.reinterpret_cast %arg1 to offset: [0], sizes: [], strides: [] : memref<1xf32> to memref<f32, strided<[]>>
+    linalg.generic {indexing_maps = [#map4, #map4], iterator_types = []} ins(%reinterpret_cast : memref<f32, strided<[]>>) outs(%reinterpret_cast_0 : memref<f32, strided<[]>>) {
+    ^bb0(%in: f32, %out: f32):
+      %0 = arith.addf %out, %in fastmath<reassoc> : f32
+      linalg.yield %0 : f32
+    }
+    return
+  }
   func.func private @kernel.add.1(%arg0: memref<1xf32> {llvm.noalias}, %arg1: memref<2xf32> {llvm.noalias}, %arg2: memref<32xf32> {llvm.noalias}, %arg3: memref<32xf32> {llvm.noalias}) {
     %reinterpret_cast = memref.reinterpret_cast %arg0 to offset: [0], sizes: [], strides: [] : memref<1xf32> to memref<f32, strided<[]>>
     %reinterpret_cast_0 = memref.reinterpret_cast %arg2 to offset: [0], sizes: [2, 16], strides: [16, 1] : memref<32xf32> to memref<2x16xf32, strided<[16, 1]>>
@@ -282,24 +284,6 @@ module attributes {dist.mesh = #dist.mesh<tp = 2, pp = 2, dp = 2, mb = 2>} {
     linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel"]} ins(%arg0 : memref<64xf32>) outs(%arg1 : memref<64xf32>) {
     ^bb0(%in: f32, %out: f32):
       linalg.yield %in : f32
-    }
-    return
-  }
-  func.func private @kernel.accumulate(%arg0: memref<512xf32> {llvm.noalias}, %arg1: memref<512xf32> {llvm.noalias}) {
-    linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel"]} ins(%arg0 : memref<512xf32>) outs(%arg1 : memref<512xf32>) {
-    ^bb0(%in: f32, %out: f32):
-      %0 = arith.addf %out, %in fastmath<reassoc> : f32
-      linalg.yield %0 : f32
-    }
-    return
-  }
-  func.func private @kernel.accumulate.1(%arg0: memref<1xf32> {llvm.noalias}, %arg1: memref<1xf32> {llvm.noalias}) {
-    %reinterpret_cast = memref.reinterpret_cast %arg0 to offset: [0], sizes: [], strides: [] : memref<1xf32> to memref<f32, strided<[]>>
-    %reinterpret_cast_0 = memref.reinterpret_cast %arg1 to offset: [0], sizes: [], strides: [] : memref<1xf32> to memref<f32, strided<[]>>
-    linalg.generic {indexing_maps = [#map4, #map4], iterator_types = []} ins(%reinterpret_cast : memref<f32, strided<[]>>) outs(%reinterpret_cast_0 : memref<f32, strided<[]>>) {
-    ^bb0(%in: f32, %out: f32):
-      %0 = arith.addf %out, %in fastmath<reassoc> : f32
-      linalg.yield %0 : f32
     }
     return
   }

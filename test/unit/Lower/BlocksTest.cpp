@@ -156,6 +156,7 @@ TEST(Blocks, MatchTheInterpreter) {
   DialectRegistry registry;
   test::registerDialects(registry);
   context.appendDialectRegistry(registry);
+  context.loadAllAvailableDialects();
   auto module = parseSourceFile<ModuleOp>(P3D_INPUTS "/blocks.mlir", &context);
   ASSERT_TRUE(module);
   for (auto block : module->getOps<graph::BlockOp>())

@@ -106,10 +106,10 @@ module {
     %4 = graph.einsum "dbf,df->d" %t, %b : (tensor<4x2x5xf32>, tensor<4x5xf32>) -> tensor<4xf32>
     graph.yield %0, %1, %2, %3, %4 : tensor<2x3x5xf32>, tensor<2x5x3xf32>, tensor<3x2x4xf32>, tensor<f32>, tensor<4xf32>
   }
-  graph.block @mixed_einsum(%a: tensor<6x8xbf16>, %b: tensor<8x5xbf16>, %w: tensor<5x3xf32>) -> (tensor<6x5xf32>, tensor<6x5xbf16>, tensor<6x3xf32>) {
+  graph.block @mixed_einsum(%a: tensor<6x8xbf16>, %b: tensor<8x5xbf16>, %c: tensor<6x5xbf16>, %w: tensor<5x3xf32>) -> (tensor<6x5xf32>, tensor<6x5xbf16>, tensor<6x3xf32>) {
     %0 = graph.einsum "bd,df->bf" %a, %b : (tensor<6x8xbf16>, tensor<8x5xbf16>) -> tensor<6x5xf32>
     %1 = graph.einsum "bd,df->bf" %a, %b : (tensor<6x8xbf16>, tensor<8x5xbf16>) -> tensor<6x5xbf16>
-    %2 = graph.einsum "bf,fk->bk" %1, %w : (tensor<6x5xbf16>, tensor<5x3xf32>) -> tensor<6x3xf32>
+    %2 = graph.einsum "bf,fk->bk" %c, %w : (tensor<6x5xbf16>, tensor<5x3xf32>) -> tensor<6x3xf32>
     graph.yield %0, %1, %2 : tensor<6x5xf32>, tensor<6x5xbf16>, tensor<6x3xf32>
   }
   graph.block @indexed(%x: tensor<2x9x3xf32>, %ids: tensor<2x4xi32> {test.range = [-2, 12]}, %table: tensor<9x3xf32>, %tokens: tensor<2x5xi32> {test.range = [-9, 9]}, %d: tensor<2x5x3xf32>)
