@@ -1,0 +1,72 @@
+// Checks of memory accesses: a call before each load, store, atomic operation and block copy whose address is neither
+// the thread's own stack, nor its arguments, nor a constant.
+#include "test/emulator/Kernel/Compiler/KernelCompiler.h"
+#include "test/emulator/Kernel/ThreadContext.h"
+#include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
+
+using namespace llvm;
+namespace p3d::emulator {
+
+namespace {
+struct Access {
+  Instruction *before;
+  Value *address, *bytes;
+  unsigned kind;
+};
+} // namespace
+
+static bool isOwnMemory(const Value *address) {
+  const Value *object = getUnderlyingObject(address);
+  if (auto *variable = dyn_cast<GlobalVariable>(object))
+    return variable->isConstant();
+  if (auto *load = dyn_cast<LoadInst>(object)) // the storage of a kernel's argument
+    return isa<Argument>(getUnderlyingObject(load->getPointerOperand())) &&
+           getUnderlyingObject(load->getPointerOperand()) == load->getFunction()->getArg(1);
+  return isa<AllocaInst>(object) || isa<Argument>(object);
+}
+
+static void collect(Instruction &instruction, SmallVectorImpl<Access> &accesses) {
+  const DataLayout &layout = instruction.getModule()->getDataLayout();
+  auto *size = Type::getInt64Ty(instruction.getContext());
+  auto add = [&](Value *address, Type *type, unsigned kind) {
+    if (!isOwnMemory(address))
+      accesses.push_back({&instruction, address, ConstantInt::get(size, layout.getTypeStoreSize(type)), kind});
+  };
+  auto addBlock = [&](Value *address, Value *bytes, unsigned kind) {
+    if (!isOwnMemory(address))
+      accesses.push_back({&instruction, address, bytes, kind});
+  };
+  if (auto *load = dyn_cast<LoadInst>(&instruction))
+    add(load->getPointerOperand(), load->getType(), P3dRead);
+  else if (auto *store = dyn_cast<StoreInst>(&instruction))
+    add(store->getPointerOperand(), store->getValueOperand()->getType(), P3dWrite);
+  else if (auto *atomic = dyn_cast<AtomicRMWInst>(&instruction))
+    add(atomic->getPointerOperand(), atomic->getType(), P3dAtomic);
+  else if (auto *exchange = dyn_cast<AtomicCmpXchgInst>(&instruction))
+    add(exchange->getPointerOperand(), exchange->getNewValOperand()->getType(), P3dAtomic);
+  else if (auto *block = dyn_cast<MemIntrinsic>(&instruction)) {
+    addBlock(block->getRawDest(), block->getLength(), P3dWrite);
+    if (auto *transfer = dyn_cast<MemTransferInst>(block))
+      addBlock(transfer->getRawSource(), transfer->getLength(), P3dRead);
+  }
+}
+
+void checkAccesses(Module &module, const std::vector<ThreadFunction> &threads) {
+  Function *check = module.getFunction("p3dCheckAccess");
+  for (const ThreadFunction &thread : threads) {
+    SmallVector<Access> accesses;
+    for (BasicBlock &block : *thread.function)
+      for (Instruction &instruction : block)
+        collect(instruction, accesses);
+    for (const Access &access : accesses) {
+      IRBuilder<> builder(access.before);
+      Value *bytes = builder.CreateZExtOrTrunc(access.bytes, builder.getInt64Ty());
+      builder.CreateCall(check, {thread.function->getArg(0), access.address, bytes, builder.getInt32(access.kind)});
+    }
+  }
+}
+
+} // namespace p3d::emulator

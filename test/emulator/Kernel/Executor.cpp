@@ -1,0 +1,386 @@
+// The fibres of a block and their scheduler. A fibre runs until it waits at a barrier or for its warp; the thread that
+// completes a wait makes the others ready. When nobody is ready and somebody waits, the block has diverged.
+#include "test/emulator/Kernel/Executor.h"
+#include "test/emulator/Kernel/Stacks.h"
+#include "test/emulator/Kernel/Warp.h"
+#include <boost/context/detail/fcontext.hpp>
+#include <cstring>
+#include <fmt/format.h>
+#include <utility>
+#include <vector>
+
+namespace p3d::emulator {
+namespace context = boost::context::detail;
+
+namespace {
+
+enum class FibreState { Ready, AtBarrier, AtWarp, Done };
+
+struct Fibre {
+  P3dThread thread; // first: services receive it
+  context::fcontext_t where = nullptr;
+  FibreState state = FibreState::Done;
+  uint32_t barrier = 0, op = 0, mask = 0;
+  uint64_t result = 0;
+  bool hasLoop = false; // its stack holds the loop of fibreMain, ready for the next block
+};
+
+struct Barrier {
+  uint32_t arrived = 0, expected = 0, predicates = 0;
+};
+
+/// Lanes that wait with one mask.
+struct Meeting {
+  uint32_t mask, op, arrived;
+};
+
+struct Warp {
+  WarpValues values;
+  std::vector<Meeting> meetings;
+};
+
+constexpr uint32_t barrierCount = 16;
+
+} // namespace
+
+struct Executor::State {
+  Stacks stacks;
+  std::vector<Fibre> fibres;
+  std::vector<uint32_t> ready;
+  std::vector<Warp> warps;
+  Barrier barriers[barrierCount];
+  std::vector<char> sharedStorage;
+  context::fcontext_t scheduler = nullptr;
+  const Launch *launch = nullptr;
+  uint32_t threads = 0, done = 0;
+  std::string fault;
+
+  void prepare(const Launch &launch);
+  void startThread(uint32_t index, Dim3 block);
+  void runLoops();
+  void runFibres(Dim3 block);
+  void resume(Fibre &fibre);
+  void wait(Fibre &fibre, FibreState state);
+  void wake(Fibre &fibre, uint64_t result);
+  uint32_t barrier(Fibre &fibre, uint32_t id, uint32_t count, uint32_t predicate);
+  uint64_t warp(Fibre &fibre, uint32_t op, uint32_t mask, uint64_t value, uint32_t b, uint32_t c);
+  bool completes(Warp &warp, uint32_t index, const Meeting &meeting);
+  void leave(Fibre &fibre);
+  void check(Fibre &fibre, const void *address, uint64_t bytes, uint32_t kind);
+  [[noreturn]] void fail(Fibre &fibre, std::string text);
+  [[noreturn]] void reportDivergence(Dim3 block);
+  void abandon();
+};
+
+static Fibre &fibreOf(P3dThread *thread) { return *reinterpret_cast<Fibre *>(thread); }
+template <typename State> static State &stateOf(P3dThread *thread) { return *static_cast<State *>(thread->executor); }
+
+static std::string blockName(const P3dThread &thread) {
+  return fmt::format("block ({},{},{})", thread.block[0], thread.block[1], thread.block[2]);
+}
+
+void Executor::State::fail(Fibre &fibre, std::string text) {
+  const P3dThread &thread = fibre.thread;
+  fault = fmt::format("kernel {}: {}, thread ({},{},{}): {}", launch->kernel->name, blockName(thread), thread.thread[0],
+                      thread.thread[1], thread.thread[2], text);
+  context::jump_fcontext(scheduler, nullptr);
+  __builtin_unreachable();
+}
+
+/// The stacks of a failed launch are not unwound: compiled kernels own nothing.
+void Executor::State::abandon() {
+  for (Fibre &fibre : fibres)
+    fibre.hasLoop = false, fibre.where = nullptr;
+}
+
+void Executor::State::wait(Fibre &fibre, FibreState next) {
+  fibre.state = next;
+  scheduler = context::jump_fcontext(scheduler, nullptr).fctx;
+}
+
+void Executor::State::wake(Fibre &fibre, uint64_t result) {
+  fibre.result = result;
+  fibre.state = FibreState::Ready;
+  ready.push_back(fibre.thread.linear);
+}
+
+uint32_t Executor::State::barrier(Fibre &fibre, uint32_t id, uint32_t count, uint32_t predicate) {
+  if (id >= barrierCount)
+    fail(fibre, fmt::format("barrier {}: there are {}", id, barrierCount));
+  Barrier &barrier = barriers[id];
+  uint32_t expected = count ? count : threads;
+  if (barrier.arrived && barrier.expected != expected)
+    fail(fibre, fmt::format("comes to barrier {} for {} threads, where {} wait for {}", id, expected, barrier.arrived,
+                            barrier.expected));
+  barrier.expected = expected;
+  barrier.predicates += predicate;
+  fibre.barrier = id;
+  if (++barrier.arrived < expected) {
+    wait(fibre, FibreState::AtBarrier);
+    return fibre.result;
+  }
+  uint32_t result = barrier.predicates;
+  barrier = Barrier();
+  for (Fibre &other : fibres)
+    if (other.state == FibreState::AtBarrier && other.barrier == id)
+      wake(other, result);
+  return result;
+}
+
+/// Whether all lanes of the mask that exist and have not left are there.
+bool Executor::State::completes(Warp &warp, uint32_t index, const Meeting &meeting) {
+  uint32_t missing = meeting.mask & ~meeting.arrived;
+  for (uint32_t lane = 0; lane < 32 && missing; ++lane)
+    if (missing >> lane & 1) {
+      uint32_t other = index * 32 + lane;
+      if (other < threads && fibres[other].state != FibreState::Done)
+        return false;
+    }
+  return true;
+}
+
+uint64_t Executor::State::warp(Fibre &fibre, uint32_t op, uint32_t mask, uint64_t value, uint32_t b, uint32_t c) {
+  const P3dThread &thread = fibre.thread;
+  if (!(mask >> thread.lane & 1))
+    fail(fibre, fmt::format("{} with the mask {:#x}, which lacks its own lane {}", warpOpName(op), mask, thread.lane));
+  Warp &warp = warps[thread.warp];
+  warp.values.value[thread.lane] = value;
+  warp.values.b[thread.lane] = b;
+  warp.values.c[thread.lane] = c;
+  size_t at = 0;
+  while (at < warp.meetings.size() && warp.meetings[at].mask != mask)
+    ++at;
+  if (at == warp.meetings.size())
+    warp.meetings.push_back({mask, op, 0});
+  Meeting &meeting = warp.meetings[at];
+  if (meeting.op != op)
+    fail(fibre, fmt::format("{} in a warp where lanes {:#x} are at a {}", warpOpName(op), meeting.arrived,
+                            warpOpName(meeting.op)));
+  meeting.arrived |= 1u << thread.lane;
+  fibre.op = op;
+  fibre.mask = mask;
+  if (!completes(warp, thread.warp, meeting)) {
+    wait(fibre, FibreState::AtWarp);
+    return fibre.result;
+  }
+  uint32_t lanes = meeting.arrived;
+  warp.meetings.erase(warp.meetings.begin() + at);
+  for (uint32_t lane = 0; lane < 32; ++lane)
+    if ((lanes >> lane & 1) && lane != thread.lane)
+      wake(fibres[thread.warp * 32 + lane], warpResult(P3dWarpOp(op), lane, lanes, warp.values));
+  return warpResult(P3dWarpOp(op), thread.lane, lanes, warp.values);
+}
+
+/// A thread that has returned is no longer waited for by its warp; a barrier of the block wants all threads.
+void Executor::State::leave(Fibre &fibre) {
+  fibre.state = FibreState::Done;
+  ++done;
+  Warp &warp = warps[fibre.thread.warp];
+  for (size_t at = 0; at < warp.meetings.size();) {
+    Meeting meeting = warp.meetings[at];
+    if (!completes(warp, fibre.thread.warp, meeting)) {
+      ++at;
+      continue;
+    }
+    warp.meetings.erase(warp.meetings.begin() + at);
+    for (uint32_t lane = 0; lane < 32; ++lane)
+      if (meeting.arrived >> lane & 1)
+        wake(fibres[fibre.thread.warp * 32 + lane],
+             warpResult(P3dWarpOp(meeting.op), lane, meeting.arrived, warp.values));
+  }
+}
+
+void Executor::State::check(Fibre &fibre, const void *address, uint64_t bytes, uint32_t kind) {
+  const char *problem = launch->checker->check(address, bytes, P3dAccessKind(kind));
+  if (problem && !stacks.contains(address))
+    fail(fibre, fmt::format("{} of {} bytes at {}: {}",
+                            kind == P3dRead ? "read" : kind == P3dWrite ? "write" : "atomic access", bytes, address,
+                            problem));
+}
+
+/// Says who waits for whom, and which threads have returned.
+void Executor::State::reportDivergence(Dim3 block) {
+  uint32_t atBarrier = 0, atWarp = 0, waiting = 0, barrierId = 0;
+  Fibre *sample = nullptr, *returned = nullptr;
+  for (uint32_t i = 0; i < threads; ++i) {
+    Fibre &fibre = fibres[i];
+    if (fibre.state == FibreState::Done && !returned)
+      returned = &fibre;
+    if (fibre.state == FibreState::AtBarrier)
+      ++atBarrier, barrierId = fibre.barrier;
+    if (fibre.state == FibreState::AtWarp)
+      ++atWarp, sample = sample ? sample : &fibre;
+  }
+  waiting = atBarrier + atWarp;
+  std::string text = fmt::format("kernel {}: block ({},{},{}): divergent wait: of {} threads", launch->kernel->name,
+                                 block.x, block.y, block.z, threads);
+  if (atBarrier)
+    text += fmt::format(" {} wait at barrier {} (for {}),", atBarrier, barrierId, barriers[barrierId].expected);
+  if (atWarp)
+    text += fmt::format(" {} wait in their warp (thread {}: {} with mask {:#x}),", atWarp, sample->thread.linear,
+                        warpOpName(sample->op), sample->mask);
+  text += fmt::format(" {} have returned", threads - waiting);
+  if (returned)
+    text += fmt::format(" (thread {} is one)", returned->thread.linear);
+  abandon();
+  throw KernelError(text);
+}
+
+static uint32_t barrierService(P3dThread *thread, uint32_t id, uint32_t count, uint32_t predicate);
+static uint64_t warpService(P3dThread *thread, uint32_t op, uint32_t mask, uint64_t value, uint32_t b, uint32_t c);
+static void accessService(P3dThread *thread, const void *address, uint64_t bytes, uint32_t kind);
+static void faultService(P3dThread *thread, const char *message);
+
+static const P3dServices unchecked = {barrierService, warpService, nullptr, faultService};
+static const P3dServices checked = {barrierService, warpService, accessService, faultService};
+
+void Executor::State::prepare(const Launch &next) {
+  launch = &next;
+  const P3dKernel &kernel = *next.kernel;
+  threads = next.block.count();
+  if (threads == 0 || threads > 1024 || next.grid.count() == 0)
+    throw KernelError(fmt::format("kernel {}: a grid of {} blocks of {} threads", kernel.name, next.grid.count(), threads));
+  if (kernel.maxThreads && threads > kernel.maxThreads)
+    throw KernelError(fmt::format("kernel {}: blocks of {} threads, but its launch bounds allow {}", kernel.name, threads,
+                                  kernel.maxThreads));
+  size_t count = kernel.usesFibres ? threads : 1, shared = kernel.staticSharedBytes + next.sharedBytes;
+  stacks.reserve(count);
+  if (fibres.size() < count)
+    fibres.resize(count);
+  for (size_t i = threads; i < fibres.size(); ++i)
+    fibres[i].state = FibreState::Done;
+  warps.resize(std::max<size_t>(warps.size(), (threads + 31) / 32));
+  if (sharedStorage.size() < shared + 256)
+    sharedStorage.resize(shared + 256);
+  char *base = sharedStorage.data();
+  base += -reinterpret_cast<uintptr_t>(base) & 255;
+  for (size_t i = 0; i < count; ++i) {
+    P3dThread &thread = fibres[i].thread;
+    uint32_t linear = i;
+    thread = {{linear % next.block.x, linear / next.block.x % next.block.y, linear / next.block.x / next.block.y},
+              {next.block.x, next.block.y, next.block.z},
+              {0, 0, 0},
+              {next.grid.x, next.grid.y, next.grid.z},
+              linear,
+              linear % 32,
+              linear / 32,
+              uint32_t(shared),
+              base,
+              next.checker ? &checked : &unchecked,
+              this};
+  }
+}
+
+/// Threads that never wait, one after another, in one fibre: so that a fault leaves compiled code by a jump.
+static void loopMain(context::transfer_t from) {
+  auto &fibre = *static_cast<Fibre *>(from.data);
+  auto &state = stateOf<Executor::State>(&fibre.thread);
+  state.scheduler = from.fctx;
+  const Launch &launch = *state.launch;
+  P3dThread &thread = fibre.thread;
+  for (size_t block = 0; block < launch.grid.count(); ++block) {
+    thread.block[0] = block % launch.grid.x;
+    thread.block[1] = block / launch.grid.x % launch.grid.y;
+    thread.block[2] = block / launch.grid.x / launch.grid.y;
+    memset(thread.shared, 0xff, thread.sharedBytes);
+    thread.linear = 0;
+    for (thread.thread[2] = 0; thread.thread[2] < launch.block.z; ++thread.thread[2])
+      for (thread.thread[1] = 0; thread.thread[1] < launch.block.y; ++thread.thread[1])
+        for (thread.thread[0] = 0; thread.thread[0] < launch.block.x; ++thread.thread[0], ++thread.linear) {
+          thread.lane = thread.linear % 32, thread.warp = thread.linear / 32;
+          launch.kernel->function(&thread, launch.arguments);
+        }
+  }
+  fibre.state = FibreState::Done;
+  context::jump_fcontext(state.scheduler, nullptr);
+  __builtin_unreachable();
+}
+
+/// One CUDA thread after another, of block after block and launch after launch.
+static void fibreMain(context::transfer_t from) {
+  for (;;) {
+    auto &fibre = *static_cast<Fibre *>(from.data); // fibres may have moved since the last launch
+    auto &state = stateOf<Executor::State>(&fibre.thread);
+    state.scheduler = from.fctx;
+    state.launch->kernel->function(&fibre.thread, state.launch->arguments);
+    state.leave(fibre);
+    from = context::jump_fcontext(state.scheduler, nullptr);
+  }
+}
+
+void Executor::State::runLoops() {
+  Fibre &fibre = fibres[0];
+  fibre.hasLoop = false;
+  fault.clear();
+  context::jump_fcontext(context::make_fcontext(stacks.top(0), stacks.bytes(0), loopMain), &fibre);
+  fibre.where = nullptr;
+}
+
+void Executor::State::resume(Fibre &fibre) {
+  if (!fibre.hasLoop) {
+    fibre.where = context::make_fcontext(stacks.top(fibre.thread.linear), stacks.bytes(fibre.thread.linear), fibreMain);
+    fibre.hasLoop = true;
+  }
+  fibre.where = context::jump_fcontext(fibre.where, &fibre).fctx;
+}
+
+void Executor::State::runFibres(Dim3 block) {
+  done = 0;
+  ready.clear();
+  for (Barrier &barrier : barriers)
+    barrier = Barrier();
+  for (Warp &warp : warps)
+    warp.meetings.clear();
+  memset(fibres[0].thread.shared, 0xff, fibres[0].thread.sharedBytes);
+  for (uint32_t i = 0; i < threads; ++i) {
+    P3dThread &thread = fibres[i].thread;
+    thread.block[0] = block.x, thread.block[1] = block.y, thread.block[2] = block.z;
+    fibres[i].state = FibreState::Ready;
+    ready.push_back(i);
+  }
+  // First come, first served; the queue is a vector that starts anew whenever it is empty.
+  for (size_t next = 0; next < ready.size();) {
+    resume(fibres[ready[next]]);
+    if (!fault.empty())
+      return;
+    if (++next == ready.size()) {
+      ready.clear();
+      next = 0;
+    }
+  }
+  if (done < threads)
+    reportDivergence(block);
+}
+
+Executor::Executor() : state(std::make_unique<State>()) {}
+Executor::~Executor() = default;
+
+void Executor::run(const Launch &launch) {
+  state->prepare(launch);
+  state->fault.clear();
+  if (!launch.kernel->usesFibres)
+    state->runLoops();
+  else
+    for (size_t block = 0; block < launch.grid.count() && state->fault.empty(); ++block)
+      state->runFibres({unsigned(block % launch.grid.x), unsigned(block / launch.grid.x % launch.grid.y),
+                        unsigned(block / launch.grid.x / launch.grid.y)});
+  if (!state->fault.empty()) {
+    state->abandon();
+    throw KernelError(std::exchange(state->fault, {}));
+  }
+}
+
+static uint32_t barrierService(P3dThread *thread, uint32_t id, uint32_t count, uint32_t predicate) {
+  return stateOf<Executor::State>(thread).barrier(fibreOf(thread), id, count, predicate);
+}
+static uint64_t warpService(P3dThread *thread, uint32_t op, uint32_t mask, uint64_t value, uint32_t b, uint32_t c) {
+  return stateOf<Executor::State>(thread).warp(fibreOf(thread), op, mask, value, b, c);
+}
+static void accessService(P3dThread *thread, const void *address, uint64_t bytes, uint32_t kind) {
+  stateOf<Executor::State>(thread).check(fibreOf(thread), address, bytes, kind);
+}
+static void faultService(P3dThread *thread, const char *message) {
+  stateOf<Executor::State>(thread).fail(fibreOf(thread), message);
+}
+
+} // namespace p3d::emulator
