@@ -1,4 +1,5 @@
 #include "compiler/Driver.h"
+#include "compiler/BugReport.h"
 #include "compiler/Options.h"
 #include "compiler/Pipeline.h"
 #include "compiler/Registration.h"
@@ -6,6 +7,7 @@
 #include "dialects/StableHLO/StableHLOText.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
+#include "passes/Lower/EmitObject.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Format.h"
@@ -13,6 +15,7 @@
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/ToolOutputFile.h"
 #include <chrono>
+#include <csignal>
 #include <sys/resource.h>
 
 using namespace mlir;
@@ -37,6 +40,7 @@ private:
 LogicalResult writeModule(ModuleOp module, StringRef path) {
   std::string error;
   auto file = openOutputFile(path.empty() ? "-" : path, &error);
+  StringRef name = path.empty() ? "standard output" : path;
   if (!file) {
     complain(error);
     return failure();
@@ -45,7 +49,7 @@ LogicalResult writeModule(ModuleOp module, StringRef path) {
   file->os() << "\n";
   file->os().flush();
   if (file->os().has_error()) {
-    complain(path + ": " + file->os().error().message());
+    complain(name + ": " + file->os().error().message());
     file->os().clear_error();
     return failure();
   }
@@ -53,10 +57,13 @@ LogicalResult writeModule(ModuleOp module, StringRef path) {
   return success();
 }
 
-/// Runs `level`; with --dump writes its IR, with --timing says how long it took.
-LogicalResult runLevel(ModuleOp module, const Level &level, const Options &options) {
+/// Runs `level`; with --dump writes its IR, with --timing says how long it took. `bug` says what to report if the failure is ours.
+LogicalResult runLevel(ModuleOp module, const Level &level, const Options &options, std::string &bug) {
   Clock clock;
   PassManager passes(module.getContext());
+  // The IR of --from may have been edited.
+  if (options.from.empty())
+    passes.addInstrumentation(std::make_unique<BugReport>(bug));
   if (options.timing)
     passes.enableTiming();
   level.build(passes, options);
@@ -69,8 +76,9 @@ LogicalResult runLevel(ModuleOp module, const Level &level, const Options &optio
   return writeModule(module, options.dump + "/" + level.name + ".mlir");
 }
 
-/// What the output needs of levels that later ones consume.
+/// What the output needs of levels that later ones consume, and what to report of a failure that is ours.
 struct Snapshots {
+  std::string bug;
   OwningOpRef<ModuleOp> scheduled;
   std::vector<StageMemory> memory;
 };
@@ -94,7 +102,7 @@ LogicalResult runLevels(ModuleOp module, const Options &options, Snapshots &snap
   bool started = options.from.empty();
   for (const Level &level : levels()) {
     StringRef name = level.name;
-    if (started && failed(runLevel(module, level, options)))
+    if (started && failed(runLevel(module, level, options, snapshots.bug)))
       return failure();
     started |= options.from == name;
     if (options.emit == name)
@@ -125,6 +133,19 @@ void printPeakMemory() {
   llvm::errs() << llvm::format("peak memory %.1f MiB\n", usage.ru_maxrss / 1024.0);
 }
 
+/// Exporters leave the module and its functions without a location, the parser an empty module at line 0; messages about the whole of them then name the
+/// start of the file.
+Location locateWhole(ModuleOp module, StringRef path) {
+  Location whole = FileLineColLoc::get(module.getContext(), path, 1, 1);
+  auto place = dyn_cast<FileLineColLoc>(module.getLoc());
+  if (isa<UnknownLoc>(module.getLoc()) || (place && place.getLine() == 0))
+    module->setLoc(whole);
+  for (Operation &op : *module.getBody())
+    if (isa<UnknownLoc>(op.getLoc()))
+      op.setLoc(whole);
+  return whole;
+}
+
 int compile(const Options &options) {
   std::string error;
   std::unique_ptr<llvm::MemoryBuffer> text = stablehlo::openText(options.input, &error);
@@ -141,19 +162,22 @@ int compile(const Options &options) {
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
   if (!module)
     return kUserError;
-  // Exporters leave the module and its functions without a location; messages about the whole of them then name the file.
-  Location whole = FileLineColLoc::get(&context, options.input, 1, 1);
-  if (isa<UnknownLoc>(module->getLoc()))
-    (*module)->setLoc(whole);
-  for (Operation &op : *module->getBody())
-    if (isa<UnknownLoc>(op.getLoc()))
-      op.setLoc(whole);
+  Location whole = locateWhole(*module, options.input);
+  if (failed(lower::checkCpu(whole, options.cpu)))
+    return kUserError;
+  if (options.emit.empty())
+    if (std::string fault = checkOutput(options.output); !fault.empty())
+      return complain(fault);
   if (!options.dump.empty())
     if (std::error_code code = llvm::sys::fs::create_directories(options.dump))
       return complain(options.dump + ": " + code.message());
   Snapshots snapshots;
-  if (failed(runLevels(*module, options, snapshots)))
-    return kUserError;
+  if (failed(runLevels(*module, options, snapshots))) {
+    if (snapshots.bug.empty())
+      return kUserError;
+    complain(snapshots.bug);
+    return kOurError;
+  }
   int code = 0;
   Clock clock;
   if (!options.emit.empty())
@@ -169,6 +193,9 @@ int compile(const Options &options) {
 } // namespace
 
 int p3d::runDriver(int argc, char **argv) {
+  // A limit on the size of files is to be seen as a write error.
+  std::signal(SIGXFSZ, SIG_IGN);
+  installFatalErrorReport();
   std::optional<Options> options = Options::parse(argc, argv);
   return options ? compile(*options) : kUserError;
 }

@@ -202,6 +202,7 @@ json::Object p3d::makePlan(ModuleOp module, const ManifestInputs &inputs) {
   return ManifestWriter(module, inputs).makePlan();
 }
 
+// not messages: what stands in the cube
 /// "layers 0-19", "no layers".
 static std::string layersText(StageOp stage) {
   int64_t first = stage.getLayers()[0], last = stage.getLayers()[1];

@@ -1,4 +1,5 @@
 #include "compiler/Mesh.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -30,6 +31,7 @@ llvm::Expected<Mesh> Mesh::parse(llvm::StringRef text) {
   if (!named && words.size() != 3)
     return fail(text, llvm::Twine(words.size()) + " sizes");
   int64_t *const axes[] = {&mesh.tp, &mesh.pp, &mesh.dp};
+  llvm::SmallPtrSet<int64_t *, 3> given;
   for (auto [i, word] : llvm::enumerate(words)) {
     int64_t *axis = named ? nullptr : axes[i];
     if (named) {
@@ -37,6 +39,8 @@ llvm::Expected<Mesh> Mesh::parse(llvm::StringRef text) {
       axis = name == "tp" ? axes[0] : name == "pp" ? axes[1] : name == "dp" ? axes[2] : nullptr;
       if (!axis)
         return fail(text, "'" + name + "' is no axis");
+      if (!given.insert(axis).second)
+        return fail(text, "'" + name + "' is given twice");
       word = value;
     }
     if (llvm::Error error = parseSize(text, word, *axis))

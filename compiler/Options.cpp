@@ -1,5 +1,6 @@
 #include "compiler/Options.h"
 #include "compiler/Pipeline.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Regex.h"
@@ -9,13 +10,14 @@ using namespace p3d;
 namespace cl = llvm::cl;
 
 namespace {
+// not messages: what --help says
 cl::OptionCategory category("p3dc options");
 
-cl::opt<std::string> inputFlag(cl::Positional, cl::desc("MODEL.mlir"), cl::Required, cl::cat(category));
+cl::opt<std::string> inputFlag(cl::Positional, cl::desc("MODEL.mlir"), cl::cat(category));
 cl::opt<std::string> outputFlag("o", cl::desc("directory of the compiled programs (with --emit: a file)"), cl::value_desc("path"), cl::cat(category));
 cl::opt<std::string> meshFlag("mesh", cl::desc("TPxPPxDP like 4x4x2, or tp=4,pp=4,dp=2 (1x1x1)"), cl::init("1x1x1"), cl::value_desc("mesh"), cl::cat(category));
 cl::opt<std::string> rankOrderFlag("rank-order", cl::desc("axes of the rank number, the fastest first: tp-dp-pp or tp-pp-dp (tp-dp-pp)"), cl::init("tp-dp-pp"), cl::value_desc("order"), cl::cat(category));
-cl::opt<int64_t> microbatchesFlag("microbatches", cl::desc("microbatches per replica and step (1 if PP=1, else the largest divisor of the replica's batch not above 2 x PP)"), cl::init(0), cl::value_desc("n"), cl::cat(category));
+cl::opt<std::string> microbatchesFlag("microbatches", cl::desc("microbatches per replica and step (1 if PP=1, else the largest divisor of the replica's batch not above 2 x PP)"), cl::value_desc("n"), cl::cat(category));
 cl::opt<std::string> scheduleFlag("schedule", cl::desc("gpipe or 1f1b (1f1b)"), cl::init("1f1b"), cl::value_desc("name"), cl::cat(category));
 cl::opt<std::string> stagesFlag("stages", cl::desc("auto, or the layers of each stage like 20,20,20,20 (auto)"), cl::init("auto"), cl::value_desc("counts"), cl::cat(category));
 cl::opt<std::string> sequenceParallelFlag("sequence-parallel", cl::desc("auto or off: tp cuts no sequence (auto, which is off so far)"), cl::init("auto"), cl::value_desc("when"), cl::cat(category));
@@ -73,34 +75,77 @@ bool validateLevels() {
   return true;
 }
 
+// not messages: a name in LLVM
+/// The flags of LLVM, which its libraries register, are none of p3dc.
+void removeForeignFlags() {
+  llvm::SmallSetVector<cl::Option *, 0> foreign;
+  for (auto &entry : cl::getRegisteredOptions()) {
+    cl::OptionCategory *home = entry.second->Categories.front();
+    if (home != &category && home->getName() != "Generic Options")
+      foreign.insert(entry.second);
+  }
+  for (cl::Option *option : foreign)
+    option->removeArgument();
+}
+
+/// LLVM's complaint of a command line, in the form of every other.
+bool restate(llvm::StringRef text) {
+  llvm::SmallVector<std::string> sentences;
+  for (llvm::StringRef line : llvm::split(text.trim(), '\n')) {
+    line.consume_front("p3dc: ");
+    line = line.rtrim(".!");
+    sentences.push_back(llvm::toLower(line.front()) + line.drop_front().str());
+  }
+  return complain(llvm::join(sentences, "; "));
+}
+
+bool parseMicrobatches(std::optional<int64_t> &microbatches) {
+  int64_t count = 0;
+  if (!microbatchesFlag.getNumOccurrences())
+    return true;
+  if (llvm::StringRef(microbatchesFlag).getAsInteger(10, count) || count < 1)
+    return complain("--microbatches=" + microbatchesFlag + ": expected a whole number of at least 1");
+  microbatches = count;
+  return true;
+}
+
 bool validate() {
-  if (microbatchesFlag.getNumOccurrences() && microbatchesFlag < 1)
-    return complain("--microbatches=" + llvm::Twine(microbatchesFlag) + ": expected at least 1");
+  if (inputFlag.empty())
+    return complain("no model is given; usage: p3dc MODEL.mlir --mesh=4x4x2 -o DIR");
   return isOneOf("rank-order", rankOrderFlag, {"tp-dp-pp", "tp-pp-dp"}) && isOneOf("schedule", scheduleFlag, {"gpipe", "1f1b"}) &&
          isOneOf("sequence-parallel", sequenceParallelFlag, {"auto", "off"}) && isOneOf("optimizer", optimizerFlag, {"adamw", "sgd", "none"}) && isRegex("params", paramsFlag) && isRegex("inputs", inputsFlag) &&
          isRegex("freeze", freezeFlag) && validateLevels();
 }
 } // namespace
 
-std::optional<Options> Options::parse(int argc, char **argv) {
-  cl::HideUnrelatedOptions(category);
-  std::string overview = "p3dc: compiles a transformer's loss function to the programs of every rank\n\nLevels of --emit and --from:\n";
+// not messages: what --help says
+static std::string overview() {
+  std::string text = "p3dc: compiles a transformer's loss function to the programs of every rank\n\nLevels of --emit and --from:\n";
   for (const Level &level : levels())
-    overview += "  " + std::string(level.name) + ": " + level.meaning + "\n";
-  if (!cl::ParseCommandLineOptions(argc, argv, overview, &llvm::errs()) || !validate())
+    text += "  " + std::string(level.name) + ": " + level.meaning + "\n";
+  return text;
+}
+
+std::optional<Options> Options::parse(int argc, char **argv) {
+  removeForeignFlags();
+  std::string refused;
+  llvm::raw_string_ostream stream(refused);
+  if (!cl::ParseCommandLineOptions(argc, argv, overview(), &stream)) {
+    restate(stream.str());
+    return std::nullopt;
+  }
+  Options options;
+  if (!validate() || !parseMicrobatches(options.microbatches))
     return std::nullopt;
   llvm::Expected<Mesh> parsedMesh = Mesh::parse(meshFlag);
   if (!parsedMesh) {
     complain(llvm::toString(parsedMesh.takeError()));
     return std::nullopt;
   }
-  Options options;
   options.input = inputFlag;
   options.output = outputFlag;
   options.mesh = *parsedMesh;
   options.rankOrder = rankOrderFlag;
-  if (microbatchesFlag.getNumOccurrences())
-    options.microbatches = microbatchesFlag;
   options.schedule = scheduleFlag;
   options.stages = stagesFlag;
   options.optimizer = optimizerFlag;

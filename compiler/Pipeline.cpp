@@ -90,6 +90,7 @@ void buildLower(OpPassManager &passes, const Options &) { lower::buildLowerPipel
 
 } // namespace
 
+// not messages: what --help says of the levels
 ArrayRef<Level> p3d::levels() {
   static const Level table[] = {
       {"import", "one loss function: global shapes, named operations, repeated layers as calls of one block", buildImport},

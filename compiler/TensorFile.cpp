@@ -4,6 +4,7 @@
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -105,9 +106,10 @@ Expected<TensorFile::Entry> TensorFile::parseEntry(StringRef path, StringRef nam
     return fileError(path, "tensor '%s' lacks dtype, shape or data_offsets", name.str().c_str());
   Entry entry{type->str(), {}, {}};
   int64_t elements = 1;
+  bool overflows = false;
   for (const json::Value &size : *shape) {
     entry.shape.push_back(size.getAsInteger().value_or(-1));
-    elements *= entry.shape.back();
+    overflows |= llvm::MulOverflow(elements, entry.shape.back(), elements);
   }
   int64_t begin = (*offsets)[0].getAsInteger().value_or(-1), end = (*offsets)[1].getAsInteger().value_or(-1);
   ElementFormat format = formatOf(entry.type);
@@ -115,6 +117,8 @@ Expected<TensorFile::Entry> TensorFile::parseEntry(StringRef path, StringRef nam
     return fileError(path, "tensor '%s' has dtype %s, which is not read", name.str().c_str(), entry.type.c_str());
   if (llvm::any_of(entry.shape, [](int64_t size) { return size < 0; }))
     return fileError(path, "tensor '%s' has a negative size in its shape", name.str().c_str());
+  if (overflows || elements > int64_t(data.size()))
+    return fileError(path, "tensor '%s' has a shape larger than the file", name.str().c_str());
   if (begin < 0 || end < begin || end > int64_t(data.size()) || end - begin != elements * format.bytes)
     return fileError(path, "tensor '%s' has data offsets [%lld, %lld), expected %lld bytes within the file", name.str().c_str(),
                      (long long)begin, (long long)end, (long long)(elements * format.bytes));
@@ -174,7 +178,10 @@ Error p3d::writeTensorFile(StringRef path, const NamedTensors &tensors) {
                                : reinterpret_cast<const char *>(tensor.ints.data()),
               tensor.size() * 8);
   out.close();
-  if (out.has_error())
-    return fileError(path, "%s", out.error().message().c_str());
-  return Error::success();
+  error = out.error();
+  if (!error)
+    return Error::success();
+  out.clear_error();
+  sys::fs::remove(path); // half-written; a device stays
+  return fileError(path, "%s", error.message().c_str());
 }

@@ -118,6 +118,20 @@ std::vector<StageMemory> p3d::measureMemory(ModuleOp planned) {
   return memory;
 }
 
+std::string p3d::checkOutput(llvm::StringRef path) {
+  if (!sys::fs::exists(path))
+    return {};
+  if (!sys::fs::is_directory(path))
+    return (path + ": is no directory, and a compile does not replace a file; name another").str();
+  std::error_code error;
+  bool isEmpty = sys::fs::directory_iterator(path, error) == sys::fs::directory_iterator();
+  if (error)
+    return (path + ": " + error.message()).str();
+  if (!isEmpty && !sys::fs::exists(path + "/manifest.json"))
+    return (path + ": holds files but no manifest.json, so no compile made it and none replaces it; name another directory").str();
+  return {};
+}
+
 int p3d::writePrograms(ModuleOp scheduled, ModuleOp lowered, const ManifestInputs &inputs, const Options &options) {
   StringRef target = StringRef(options.output).rtrim('/');
   std::string directory = (target + ".part" + llvm::Twine(sys::Process::getProcessId())).str();
@@ -136,5 +150,10 @@ int p3d::writePrograms(ModuleOp scheduled, ModuleOp lowered, const ManifestInput
   if (std::error_code error = replaceDirectory(directory, target))
     return complain(target, error);
   printCube(scheduled, inputs.rankOrder, llvm::outs());
+  llvm::outs().flush();
+  if (std::error_code error = llvm::outs().error()) {
+    llvm::outs().clear_error();
+    return complain("standard output", error);
+  }
   return 0;
 }

@@ -12,10 +12,12 @@ using namespace llvm;
 using namespace p3d;
 
 namespace {
-cl::opt<std::string> programFile(cl::Positional, cl::Required, cl::desc("PROGRAM.mlir"));
-cl::list<std::string> inputFiles("inputs", cl::CommaSeparated, cl::desc("safetensors files with the program's arguments"));
-cl::opt<std::string> outputFile("o", cl::desc("safetensors file for the results, floats as F64"));
-cl::opt<bool> roundToType("round", cl::desc("round each result to its element type"));
+// not messages: what --help says
+cl::OptionCategory category("p3dc-interpret options");
+cl::opt<std::string> programFile(cl::Positional, cl::Required, cl::desc("PROGRAM.mlir"), cl::cat(category));
+cl::list<std::string> inputFiles("inputs", cl::CommaSeparated, cl::desc("safetensors files with the program's arguments"), cl::value_desc("files"), cl::cat(category));
+cl::opt<std::string> outputFile("o", cl::desc("safetensors file for the results, floats as F64"), cl::value_desc("file"), cl::cat(category));
+cl::opt<bool> roundToType("round", cl::desc("round each result to its element type"), cl::cat(category));
 
 ExitOnError exitOnError("p3dc-interpret: error: ");
 
@@ -39,7 +41,10 @@ void printScalars(const NamedTensors &results) {
 
 int main(int argc, char **argv) {
   InitLLVM init(argc, argv);
+  cl::HideUnrelatedOptions(category);
+  // not messages: what --help says
   cl::ParseCommandLineOptions(argc, argv, "evaluates a graph program in double precision\n");
+
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   context.loadDialect<graph::GraphDialect>();
   SourceMgr sources;
@@ -49,7 +54,7 @@ int main(int argc, char **argv) {
     return 1;
   auto programs = module->getOps<graph::ProgramOp>();
   if (programs.empty()) {
-    WithColor::error() << programFile << ": holds no graph.program\n";
+    WithColor::error(errs(), "p3dc-interpret") << programFile << ": holds no graph.program\n";
     return 1;
   }
   graph::ProgramOp program = *programs.begin();

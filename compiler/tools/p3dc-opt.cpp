@@ -11,6 +11,7 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   p3d::registerDialects(registry);
   p3d::registerPasses();
+  // not messages: what --help says
   auto [inputPath, outputPath] =
       mlir::registerAndParseCLIOptions(argc, argv, "p3dc optimizer driver\n", registry);
 
@@ -20,7 +21,7 @@ int main(int argc, char **argv) {
   if (input)
     output = mlir::openOutputFile(outputPath, &error);
   if (!output) {
-    llvm::errs() << error << "\n";
+    llvm::errs() << "p3dc-opt: error: " << error << "\n";
     return 1;
   }
   auto config = mlir::MlirOptMainConfig::createFromCLOptions();

@@ -78,6 +78,9 @@ private:
   llvm::MutableArrayRef<char> text;
   size_t position = 0;
 };
+
+/// Whether no editor would show this character: models are text, so it tells another kind of file.
+bool isBinary(char c) { return (c >= 0 && c < ' ' && !llvm::isSpace(c)) || c == '\x7f'; }
 } // namespace
 
 void blankForeignText(llvm::MutableArrayRef<char> text) {
@@ -107,6 +110,11 @@ std::unique_ptr<llvm::MemoryBuffer> openText(llvm::StringRef path, std::string *
     *errorMessage = "input file '" + path.str() +
                     "' is MLIR bytecode, which cannot be read here; export text instead, in JAX by "
                     "jax.jit(f).lower(...).as_text()";
+    return nullptr;
+  }
+  if (const char *binary = llvm::find_if(content, isBinary); binary != content.end()) {
+    *errorMessage = "input file '" + path.str() + "' is no text: byte 0x" + llvm::utohexstr(uint8_t(*binary)) + " at offset " +
+                    std::to_string(binary - content.begin()) + "; expected the StableHLO text of a loss function";
     return nullptr;
   }
   auto text = llvm::WritableMemoryBuffer::getNewUninitMemBuffer(content.size(), (*file)->getBufferIdentifier());

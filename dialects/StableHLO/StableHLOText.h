@@ -12,7 +12,7 @@
 namespace p3d::stablehlo {
 
 /// Opens `path` ("-" is the standard input) and blanks what only printers of another version or a log write. Returns
-/// null and sets `errorMessage` when the file cannot be read or holds bytecode.
+/// null and sets `errorMessage` when the file cannot be read or is no text.
 std::unique_ptr<llvm::MemoryBuffer> openText(llvm::StringRef path, std::string *errorMessage);
 
 /// Replaces by spaces, so that every other character keeps its place and messages point at the right column:

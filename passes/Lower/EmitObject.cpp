@@ -74,9 +74,14 @@ LogicalResult p3d::lower::checkCpu(Location loc, StringRef cpu) {
     return emitError(loc) << "no code generator for this machine: " << error;
   if (cpu == "native")
     return success();
-  std::unique_ptr<llvm::MCSubtargetInfo> info(target->createMCSubtargetInfo(llvm::sys::getProcessTriple(), "", ""));
-  if (info->isCPUStringValid(cpu))
+  llvm::Triple triple(llvm::sys::getProcessTriple());
+  std::unique_ptr<llvm::MCSubtargetInfo> info(target->createMCSubtargetInfo(triple.str(), "", ""));
+  if (info->isCPUStringValid(cpu)) {
+    info.reset(target->createMCSubtargetInfo(triple.str(), cpu, ""));
+    if (triple.getArch() == llvm::Triple::x86_64 && !info->checkFeatures("+64bit"))
+      return emitError(loc) << "cpu '" << cpu << "' has no 64-bit code; expected native or a name like x86-64-v3";
     return success();
+  }
   return emitError(loc) << "unknown cpu '" << cpu << "'; expected native or a name that clang -mcpu=help lists";
 }
 
