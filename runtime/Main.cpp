@@ -64,6 +64,7 @@ int main(int argc, char **argv) {
       control.reportFailure(rank, error.code(), error.what());
       return int(error.code());
     } catch (const std::bad_alloc &) {
+      // unreachable from input: p3d-run refuses what memory cannot hold
       control.reportFailure(rank, ExitCode::UserError,
                             "this machine is out of memory");
       return int(ExitCode::UserError);

@@ -33,7 +33,7 @@ SafetensorsFile::expect(const std::string &name, p3d_dtype dtype,
     userError("{}: tensor {} is missing; expected {} {}", file.name(), name,
               info(dtype).fileName, shapeText(shape));
   if (view->dtype != dtype || view->shape != shape)
-    userError("{}: tensor {} is {} {}, expected {} {}", file.name(), name,
+    userError("{}: tensor {} has type {} {}, expected {} {}", file.name(), name,
               info(view->dtype).fileName, shapeText(view->shape),
               info(dtype).fileName, shapeText(shape));
   return *view;

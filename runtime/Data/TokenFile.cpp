@@ -1,6 +1,7 @@
 // How a token file feeds inputs by their name.
 #include "runtime/Data/TokenFile.h"
 #include "runtime/DType.h"
+#include "runtime/Data/Safetensors.h"
 #include "runtime/Error.h"
 #include "runtime/Program/Layout.h"
 #include <cstring>
@@ -48,11 +49,11 @@ void TokenFile::check(const Program &program) {
   for (const Input &input : program.inputs) {
     const TokenRule *rule = findRule(input);
     if (!rule && !isMask(input))
-      userError("{}: a token file cannot fill {} ({} {}); it fills integer "
+      userError("{}: a token file cannot fill {} ({}{}); it fills integer "
                 "inputs [b, s] called tokens, input_ids, targets or labels, "
                 "and float masks; give a safetensors batch instead",
                 file.name(), input.name, info(input.dtype).name,
-                input.globalShape.size());
+                shapeText(input.globalShape));
     if (!rule)
       continue;
     int64_t needed = input.globalShape[1] + 1;

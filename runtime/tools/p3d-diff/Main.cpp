@@ -9,18 +9,36 @@
 
 using namespace p3d;
 
-static const char usage[] =
-    "usage: p3d-diff A.safetensors B.safetensors --rtol=X [--atol=Y]\n\n"
-    "Compares every tensor of A with the tensor of the same name in B. The\n"
-    "difference of a tensor is the Frobenius norm of A - B relative to that of "
-    "B.\n"
-    "A tensor passes if norm(A - B) <= rtol * norm(B) + atol * "
-    "sqrt(elements).\n"
-    "Prints the worst tensors; exit code 1 if any fails or is missing in B.\n";
-
 struct Tolerance {
   double relative = -1, absolute = 0;
 };
+
+/// The flags: what --help says and what they set.
+static const struct {
+  const char *name, *value, *help;
+  double Tolerance::*target;
+} flags[] = {
+    // not messages: what --help says
+    {"rtol", "X", "allowed difference relative to the tensor of B (required)",
+     &Tolerance::relative},
+    {"atol", "X", "allowed difference of an element on top (0)",
+     &Tolerance::absolute},
+};
+
+// not messages: what --help says
+static std::string helpText() {
+  std::string text =
+      "usage: p3d-diff A.safetensors B.safetensors --rtol=X [--atol=Y]\n\n"
+      "Compares every tensor of A with the tensor of the same name in B. The "
+      "difference of\na tensor is the Frobenius norm of A - B relative to that "
+      "of B. A tensor passes if\nnorm(A - B) <= rtol * norm(B) + atol * "
+      "sqrt(elements). Prints the worst tensors;\nexit code 1 if any fails or "
+      "is missing in B.\n\n";
+  for (const auto &flag : flags)
+    text += fmt::format("  --{}={}\n        {}\n", flag.name, flag.value,
+                        flag.help);
+  return text + "  --help\n        this text\n";
+}
 
 struct Comparison {
   std::string name;
@@ -78,8 +96,8 @@ static int compareFiles(const std::string &pathA, const std::string &pathB,
       continue;
     }
     if (other->shape != view.shape)
-      userError("{}: shape {} in {}, {} in {}", name, shapeText(view.shape),
-                pathA, shapeText(other->shape), pathB);
+      userError("tensor {} has shape {} in {}, but shape {} in {}", name,
+                shapeText(view.shape), pathA, shapeText(other->shape), pathB);
     results.push_back(compare(name, view, *other, tolerance));
   }
   if (results.empty() && missing == 0)
@@ -108,38 +126,48 @@ static int compareFiles(const std::string &pathA, const std::string &pathB,
   return failed || missing ? 1 : 0;
 }
 
-static double readTolerance(const std::string &argument) {
-  size_t equals = argument.find('=') + 1;
-  double value = -1;
-  const char *end = argument.data() + argument.size();
-  auto [stop, failed] = std::from_chars(argument.data() + equals, end, value);
-  if (failed != std::errc() || stop != end || !(value >= 0))
-    userError("{}: expected a number not below 0", argument);
-  return value;
+/// Reads `argument`, a flag.
+static void readFlag(const std::string &argument, Tolerance &tolerance) {
+  size_t equals = std::min(argument.find('='), argument.size());
+  for (const auto &flag : flags) {
+    if (argument.substr(0, equals) != std::string("--") + flag.name)
+      continue;
+    double value = -1;
+    const char *begin = argument.data() + std::min(equals + 1, argument.size());
+    const char *end = argument.data() + argument.size();
+    auto [stop, failed] = std::from_chars(begin, end, value);
+    if (failed != std::errc() || stop != end || !(value >= 0))
+      userError("{}: expected a number not below 0", argument);
+    tolerance.*flag.target = value;
+    return;
+  }
+  userError("unknown flag {} (--help lists all)", argument);
+}
+
+static int run(int argc, char **argv) {
+  std::vector<std::string> files;
+  Tolerance tolerance;
+  for (const std::string &argument :
+       std::vector<std::string>(argv + 1, argv + argc)) {
+    if (argument == "--help" || argument == "-h") {
+      fmt::print("{}", helpText());
+      return 0;
+    }
+    if (argument.compare(0, 1, "-") == 0)
+      readFlag(argument, tolerance);
+    else
+      files.push_back(argument);
+  }
+  if (files.size() != 2 || tolerance.relative < 0)
+    userError("{} files are given, --rtol {}; usage: p3d-diff A.safetensors "
+              "B.safetensors --rtol=X [--atol=Y]",
+              files.size(), tolerance.relative < 0 ? "is not" : "is");
+  return compareFiles(files[0], files[1], tolerance);
 }
 
 int main(int argc, char **argv) {
   try {
-    std::vector<std::string> files;
-    Tolerance tolerance;
-    for (int i = 1; i < argc; ++i) {
-      std::string argument = argv[i];
-      if (argument == "--help") {
-        fmt::print("{}", usage);
-        return 0;
-      }
-      if (argument.compare(0, 7, "--rtol=") == 0)
-        tolerance.relative = readTolerance(argument);
-      else if (argument.compare(0, 7, "--atol=") == 0)
-        tolerance.absolute = readTolerance(argument);
-      else if (argument.compare(0, 1, "-") == 0)
-        userError("unknown flag {}\n{}", argument, usage);
-      else
-        files.push_back(argument);
-    }
-    if (files.size() != 2 || tolerance.relative < 0)
-      userError("two files and --rtol=X are needed\n{}", usage);
-    return compareFiles(files[0], files[1], tolerance);
+    return run(argc, argv);
   } catch (const Error &error) {
     fmt::print(stderr, "p3d-diff: error: {}\n", error.what());
     return int(error.code());

@@ -29,7 +29,7 @@ static int rankCount(const std::string &directory) {
       userError("{}: has no ranks", path);
     return int(count);
   } catch (const nlohmann::json::exception &error) {
-    userError("{}: {}", path, error.what());
+    userError("{}: is damaged: {}; compile again", path, error.what());
   }
 }
 
@@ -65,9 +65,22 @@ static std::string describe(const std::string &executable) {
   int status = 0;
   waitpid(pid, &status, 0);
   if (status != 0)
-    userError("{}: does not describe its program (status {}); compile again",
-              executable, status);
+    userError("{}: ended with status {} when asked for its program; compile "
+              "again",
+              executable,
+              WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status));
   return text;
+}
+
+/// A program that does not hold together was not made by this version of p3dc,
+/// or was damaged since.
+static Program readProgram(const std::string &executable) {
+  std::string text = describe(executable);
+  try {
+    return Program::parse(text);
+  } catch (const Error &error) {
+    userError("{}: {}; compile again", executable, error.what());
+  }
 }
 
 static std::string resolve(const std::string &path) {
@@ -107,7 +120,7 @@ Build Build::open(std::string directory) {
     std::string path = fmt::format("{}/bin/rank_{}", directory, rank);
     std::unique_ptr<Program> &program = build.owned[resolve(path)];
     if (!program)
-      program = std::make_unique<Program>(Program::parse(describe(path)));
+      program = std::make_unique<Program>(readProgram(path));
     build.executables.push_back(path);
     build.programs.push_back(program.get());
   }

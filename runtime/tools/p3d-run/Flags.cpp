@@ -52,6 +52,7 @@ constexpr double huge = 1e30;
 constexpr int64_t many = int64_t(1) << 40;
 
 // Each entry is one flag: what --help says and how its value is read.
+// not messages: what --help says is printed by --help
 const Flag flags[] = {
     {"steps", "N", "number of training steps", Needs::Nothing,
      [](CommandLine &line, const Flag &flag, const std::string &text) {
@@ -236,6 +237,7 @@ void checkFlagsApply(const CommandLine &line, Optimizer optimizer) {
   }
 }
 
+// not messages: what --help says
 std::string helpText() {
   std::string text =
       "usage: p3d-run DIR --steps=N [flags]\n\n"

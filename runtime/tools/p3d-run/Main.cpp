@@ -12,6 +12,7 @@
 #include <csignal>
 #include <cstring>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
@@ -84,6 +85,7 @@ static void follow(Ranks &ranks, Progress &progress, int eventFd, int signalFd,
       }
     if (owners.empty())
       break;
+    // unreachable from input: poll fails for want of kernel memory only
     if (poll(watched.data(), watched.size(), -1) < 0 && errno != EINTR)
       userError("cannot wait for the ranks: {}", std::strerror(errno));
     uint64_t events;
@@ -121,9 +123,15 @@ static int makeSignalFd() {
 static void setOptions(const Control &control, const RunOptions &options,
                        int eventFd) {
   ControlHeader &header = control.header();
-  std::string text = options.toJson();
+  std::string text;
+  try {
+    text = options.toJson();
+  } catch (const nlohmann::json::exception &) {
+    userError("the names of files have to be UTF-8: {} {}", options.params,
+              options.data);
+  }
   if (text.size() > sizeof(header.options))
-    userError("the names of files are too long");
+    internalError("the options take {} bytes", text.size());
   std::memcpy(header.options, text.data(), text.size());
   header.optionsBytes = int64_t(text.size());
   header.eventFd = eventFd;

@@ -56,6 +56,7 @@ void Ranks::start() {
 void Ranks::startRank(int rank) {
   pid_t launcher = getpid();
   pid_t pid = fork();
+  // unreachable from input: what limits processes is the machine
   if (pid < 0)
     userError("cannot start rank {}: {}", rank, std::strerror(errno));
   if (pid == 0)
@@ -63,6 +64,7 @@ void Ranks::startRank(int rank) {
   // glibc 2.36 declares pidfd_open without C linkage.
   int fd = int(syscall(SYS_pidfd_open, pid, 0));
   processes[rank] = {pid, fd};
+  // unreachable from input: the limit of files was raised for it before
   if (fd < 0)
     userError("cannot watch rank {}: {}", rank, std::strerror(errno));
 }
@@ -111,7 +113,7 @@ void Ranks::reportDeath(int rank, int status) {
     // The report of a wait that took too long says itself who and where.
     if (code == ExitCode::RankFailure)
       throw Error(code, header.failure);
-    throw Error(code, fmt::format("rank {} {}: {}", header.failedRank,
+    throw Error(code, fmt::format("rank {} gave up {}: {}", header.failedRank,
                                   describePlace(control, header.failedRank),
                                   header.failure));
   }
@@ -119,7 +121,7 @@ void Ranks::reportDeath(int rank, int status) {
       WIFSIGNALED(status)
           ? fmt::format("was killed by signal {} ({})", WTERMSIG(status),
                         strsignal(WTERMSIG(status)))
-          : fmt::format("ended with status {}", WEXITSTATUS(status));
+          : fmt::format("ended by itself with status {}", WEXITSTATUS(status));
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
     how += ", as the kernel does when memory runs out";
   throw Error(ExitCode::RankFailure,

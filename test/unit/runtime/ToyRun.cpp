@@ -1,5 +1,6 @@
 // The toy's files, command and reference.
 #include "test/unit/runtime/ToyRun.h"
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -56,10 +57,18 @@ CommandResult ToyRun::run(const std::string &flags,
                                 path("batch.safetensors"), flags));
 }
 
+void ToyRun::setProgram(int rank, const std::string &script) const {
+  fs::path file = path(fmt::format("bin/rank_{}", rank));
+  fs::remove(file);
+  std::ofstream(file) << "#!/bin/sh\n" << script << "\n";
+  fs::permissions(file, fs::perms::owner_all);
+}
+
 std::vector<std::string> ToyRun::files() const {
   std::vector<std::string> names;
   for (const fs::directory_entry &entry : fs::directory_iterator(directory))
     names.push_back(entry.path().filename().string());
+  std::sort(names.begin(), names.end());
   return names;
 }
 

@@ -29,7 +29,9 @@ public:
   /// command.
   CommandResult run(const std::string &flags,
                     const std::string &environment = "") const;
-  /// Names of files left in the directory.
+  /// Puts a shell script in the place of the executable of `rank`.
+  void setProgram(int rank, const std::string &script) const;
+  /// Names of files left in the directory, sorted.
   std::vector<std::string> files() const;
 
 private:

@@ -1,6 +1,7 @@
 // Parameters, schedules and token windows: what must not depend on the mesh,
 // and the exact meaning of the flags.
 #include "runtime/DType.h"
+#include "runtime/Data/Batch.h"
 #include "runtime/Data/TokenFile.h"
 #include "runtime/Error.h"
 #include "runtime/Program/Layout.h"
@@ -223,14 +224,50 @@ TEST_F(Tokens, WindowsFollowEachOther) {
 
 TEST_F(Tokens, Refusals) {
   program.inputs[0].indexLimit = 20;
-  EXPECT_THAT(fault(), HasSubstr("element 20 of batch.tokens is 20"));
+  EXPECT_EQ(fault(), path + ": element 20 of batch.tokens is 20, outside [-20, "
+                            "20) of what it indexes");
   program.inputs[0].indexLimit = 0;
   program.inputs[0].globalShape[1] = 21;
-  EXPECT_THAT(fault(), HasSubstr("needs 22"));
+  EXPECT_EQ(fault(), path + ": has 21 tokens, and a window of batch.tokens "
+                            "needs 22");
   program.inputs[0].name = "batch.position_ids";
-  EXPECT_THAT(fault(), HasSubstr("cannot fill batch.position_ids"));
+  EXPECT_EQ(fault(),
+            path + ": a token file cannot fill batch.position_ids (i32[2,21]); "
+                   "it fills integer inputs [b, s] called tokens, input_ids, "
+                   "targets or labels, and float masks; give a safetensors "
+                   "batch instead");
   std::ofstream(path, std::ios::app) << "x";
-  EXPECT_THAT(fault(), HasSubstr("no whole number"));
+  EXPECT_EQ(fault(), path + ": 85 bytes are no whole number of int32 tokens");
+}
+
+TEST_F(Tokens, AProgramWithInputsNeedsThem) {
+  try {
+    openBatchSource("")->check(program);
+    ADD_FAILURE() << "no error";
+  } catch (const Error &error) {
+    EXPECT_STREQ(error.what(), "the program reads batch.tokens; give a batch "
+                               "or a token file with --data=FILE");
+  }
+}
+
+TEST_F(Tokens, IndicesOfEveryTypeStayInside) {
+  auto check = [&](p3d_dtype dtype, int64_t value, int64_t limit) {
+    Input input{"batch.ids", dtype, {1}, 0, 0, limit};
+    try {
+      checkIndices(input, reinterpret_cast<char *>(&value), 1, 0, "file");
+    } catch (const Error &) {
+      return false;
+    }
+    return true;
+  };
+  for (p3d_dtype dtype : {P3D_I8, P3D_I16, P3D_I32, P3D_I64}) {
+    EXPECT_TRUE(check(dtype, 9, 10) && check(dtype, -10, 10));
+    EXPECT_FALSE(check(dtype, 10, 10) || check(dtype, -11, 10));
+  }
+  for (p3d_dtype dtype : {P3D_UI8, P3D_UI16, P3D_UI32, P3D_UI64}) {
+    EXPECT_TRUE(check(dtype, 9, 10));
+    EXPECT_FALSE(check(dtype, 10, 10) || check(dtype, -1, 10));
+  }
 }
 
 TEST(HalfFloats, RoundTripAndRounding) {
