@@ -44,3 +44,22 @@ with tempfile.TemporaryDirectory() as directory:
     other = Path(directory) / "shapes"
     jax_export.save(loss, shapes, batch, other)
     assert other.with_suffix(".mlir").exists() and not other.with_suffix(".safetensors").exists()
+
+
+def expect(error, message, call, *arguments):
+    """`call(*arguments)` refuses with `message`."""
+    try:
+        call(*arguments)
+    except error as raised:
+        assert message in str(raised), raised
+    else:
+        raise AssertionError(f"no error: {message}")
+
+
+expect(ValueError, "two arrays are called a.b; rename one", jax_export.text, loss, {"a.b": jnp.ones(2), "a": {"b": jnp.ones(2)}}, batch)
+expect(TypeError, "cannot name 7, a step of a path in a tree", jax_export._key, 7)
+with tempfile.TemporaryDirectory() as directory:
+    path = Path(directory) / "complex.safetensors"
+    expect(TypeError, "params.w: safetensors has no type for complex64", jax_export.safetensors_file.write, path,
+           {"params.w": jnp.ones(2, jnp.complex64)})
+    assert not path.exists()

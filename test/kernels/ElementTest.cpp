@@ -1,4 +1,5 @@
 // Rounding to the 16-bit types, and the exponential that softmax, cross-entropy and attention share.
+#include "kernels/Kernels.h"
 #include "kernels/cpu/Element.h"
 #include "kernels/cpu/Vector.h"
 #include <cmath>
@@ -52,4 +53,21 @@ TEST(Exp, IsAccurate) {
   EXPECT_EQ(p3d::expApproximate(INFINITY), INFINITY);
   EXPECT_TRUE(std::isnan(p3d::expApproximate(NAN)));
   EXPECT_NEAR(p3d::expApproximate(-100.f), std::exp(-100.), 1e-45); // subnormal
+}
+
+/// A type that a kernel does not have is a bug of the compiler, told by name before anything is written.
+TEST(ElementDeathTest, RefusesOtherTypes) {
+  float value = 0;
+  int64_t id = 0;
+  EXPECT_DEATH(p3d_softmax(P3D_F64, &value, &value, 1, 1), "p3d kernels: .* has no form for element type 3");
+  EXPECT_DEATH(p3d::elementSize(P3D_I1), "p3d kernels: a floating-point kernel has no form for element type 8");
+  EXPECT_DEATH(p3d::widen(P3D_I32, &value, &value, 1), "p3d kernels: widen has no form for element type 4");
+  EXPECT_DEATH(p3d::narrow(P3D_I32, &value, &value, 1), "p3d kernels: narrow has no form for element type 4");
+  EXPECT_DEATH(p3d_top_k(P3D_I8, &value, &value, nullptr, 1, 1, 1), "p3d kernels: p3d_top_k has no form for element type 9");
+  EXPECT_DEATH(p3d_gather(4, P3D_F32, &value, &id, &value, 1, 1, 1, 1, 1, -1),
+               "p3d kernels: an index of gather or scatter_add has no form for element type 0");
+  EXPECT_DEATH(p3d_adamw(P3D_BF16, &value, nullptr, &value, &value, &value, 1, 1, 0, 0, 0, 0, 0, 1),
+               "p3d kernels: p3d_adamw without a master has no form for element type 1");
+  EXPECT_DEATH(p3d_sgd(P3D_BF16, &value, nullptr, &value, nullptr, 1, 0, 0, 0, 1),
+               "p3d kernels: p3d_sgd without a master has no form for element type 1");
 }
