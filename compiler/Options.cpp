@@ -13,7 +13,7 @@ namespace {
 // not messages: what --help says
 cl::OptionCategory category("p3dc options");
 
-cl::opt<std::string> inputFlag(cl::Positional, cl::desc("MODEL.mlir"), cl::cat(category));
+cl::list<std::string> inputFlag(cl::Positional, cl::desc("MODEL.mlir"), cl::cat(category));
 cl::opt<std::string> outputFlag("o", cl::desc("directory of the compiled programs (with --emit: a file)"), cl::value_desc("path"), cl::cat(category));
 cl::opt<std::string> meshFlag("mesh", cl::desc("TPxPPxDP like 4x4x2, or tp=4,pp=4,dp=2 (1x1x1)"), cl::init("1x1x1"), cl::value_desc("mesh"), cl::cat(category));
 cl::opt<std::string> rankOrderFlag("rank-order", cl::desc("axes of the rank number, the fastest first: tp-dp-pp or tp-pp-dp (tp-dp-pp)"), cl::init("tp-dp-pp"), cl::value_desc("order"), cl::cat(category));
@@ -88,8 +88,22 @@ void removeForeignFlags() {
     option->removeArgument();
 }
 
-/// LLVM's complaint of a command line, in the form of every other.
+/// Whether the last argument is a flag that is still to get its value.
+bool endsWithoutValue(llvm::StringRef last) {
+  size_t dashes = last.find_first_not_of('-');
+  if (dashes != 1 && dashes != 2)
+    return false;
+  cl::Option *option = cl::getRegisteredOptions().lookup(last.substr(dashes));
+  if (!option || option->getValueExpectedFlag() != cl::ValueRequired)
+    return false;
+  complain(last + " needs a value: " + last + "=<" + option->ValueStr + ">");
+  return true;
+}
+
+/// LLVM's complaint of a command line, in the form of every other; some it has printed itself.
 bool restate(llvm::StringRef text) {
+  if (text.empty())
+    return false;
   llvm::SmallVector<std::string> sentences;
   for (llvm::StringRef line : llvm::split(text.trim(), '\n')) {
     line.consume_front("p3dc: ");
@@ -110,8 +124,9 @@ bool parseMicrobatches(std::optional<int64_t> &microbatches) {
 }
 
 bool validate() {
-  if (inputFlag.empty())
-    return complain("no model is given; usage: p3dc MODEL.mlir --mesh=4x4x2 -o DIR");
+  if (inputFlag.size() != 1)
+    return complain((inputFlag.empty() ? "no model is given" : "more than one model is given: " + llvm::join(inputFlag, ", ")) +
+                    "; usage: p3dc MODEL.mlir --mesh=4x4x2 -o DIR");
   return isOneOf("rank-order", rankOrderFlag, {"tp-dp-pp", "tp-pp-dp"}) && isOneOf("schedule", scheduleFlag, {"gpipe", "1f1b"}) &&
          isOneOf("sequence-parallel", sequenceParallelFlag, {"auto", "off"}) && isOneOf("optimizer", optimizerFlag, {"adamw", "sgd", "none"}) && isRegex("params", paramsFlag) && isRegex("inputs", inputsFlag) &&
          isRegex("freeze", freezeFlag) && validateLevels();
@@ -128,6 +143,8 @@ static std::string overview() {
 
 std::optional<Options> Options::parse(int argc, char **argv) {
   removeForeignFlags();
+  if (argc > 1 && endsWithoutValue(argv[argc - 1]))
+    return std::nullopt;
   std::string refused;
   llvm::raw_string_ostream stream(refused);
   if (!cl::ParseCommandLineOptions(argc, argv, overview(), &stream)) {
@@ -142,7 +159,7 @@ std::optional<Options> Options::parse(int argc, char **argv) {
     complain(llvm::toString(parsedMesh.takeError()));
     return std::nullopt;
   }
-  options.input = inputFlag;
+  options.input = inputFlag.front();
   options.output = outputFlag;
   options.mesh = *parsedMesh;
   options.rankOrder = rankOrderFlag;
