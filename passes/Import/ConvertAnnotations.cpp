@@ -29,8 +29,11 @@ LogicalResult convertCustomCall(stablehlo::CustomCallOp op, Translation &t) {
   StringRef target = op.getCallTargetName();
   if (target == "mhlo.topk")
     return convertTopK(op, t);
-  if (!isKnownCustomCall(target) || op->getNumOperands() != op->getNumResults())
+  if (!isKnownCustomCall(target))
     return op.emitOpError() << "calls '" << target << "', whose meaning is not known here; export it as plain operations";
+  if (op->getNumOperands() != op->getNumResults())
+    return op.emitOpError() << "calls '" << target << "', an identity, with " << op->getNumOperands() << " operands and "
+                            << op->getNumResults() << " results; expected as many results as operands";
   for (auto [operand, result] : llvm::zip(op->getOperands(), op->getResults()))
     t.bind(result, t.get(operand));
   return success();
@@ -44,9 +47,7 @@ LogicalResult convertConstraint(Operation *op, Translation &t) {
 }
 
 LogicalResult convertSdyConstant(Operation *op, Translation &t) {
-  auto value = op->getAttrOfType<ElementsAttr>("value");
-  if (!value)
-    return op->emitOpError() << "has no value";
+  auto value = cast<ElementsAttr>(op->getAttr("value"));
   t.bind(op->getResult(0), t.create<graph::ConstantOp>(op->getLoc(), op->getResult(0).getType(), value));
   return success();
 }

@@ -26,7 +26,8 @@ LogicalResult einsum(Operation *op, Translation &t, Dims lhsBatch, Dims rhsBatch
   Value lhs = t.get(op->getOperand(0)), rhs = t.get(op->getOperand(1));
   int64_t lhsRank = graph::tensorType(lhs).getRank(), rhsRank = graph::tensorType(rhs).getRank();
   if (lhsRank + rhsRank > kMaxLetters)
-    return op->emitOpError() << "has more dimensions than an einsum has letters";
+    return op->emitOpError() << "has operands of " << lhsRank << " and " << rhsRank << " dimensions; an einsum has letters for "
+                             << kMaxLetters;
   Letters letters;
   graph::EinsumSpec spec;
   spec.lhs = letters.take(lhsRank);

@@ -20,7 +20,8 @@ template <typename From, typename To> void addBinary(ConverterTable &table) {
   table.add<From>([](From op, Translation &t) -> LogicalResult {
     Value lhs = t.get(op.getLhs()), rhs = t.get(op.getRhs());
     if (lhs.getType() != rhs.getType() || lhs.getType() != op.getResult().getType())
-      return op.emitOpError() << "has operands and a result of different types";
+      return op.emitOpError() << "has operands of types " << lhs.getType() << " and " << rhs.getType() << " and a result of type "
+                              << op.getResult().getType() << "; expected one type: convert the operands first";
     t.bind(op.getResult(), t.create<To>(op.getLoc(), lhs.getType(), lhs, rhs));
     return success();
   });

@@ -71,9 +71,12 @@ private:
       if (isBatch(dim) || isIndexed(dim))
         continue;
       if (x.sliceSizes[dim] != operand.getDimSize(dim))
-        return x.op->emitOpError() << "takes a part of dimension " << dim << " that no index selects";
+        return x.op->emitOpError() << "takes " << x.sliceSizes[dim] << " of the " << operand.getDimSize(dim) << " elements of dimension " << dim
+                               << ", which no index selects; expected all of them";
       whole.push_back(dim);
     }
+    if (indexed.empty())
+      return x.op->emitOpError() << "has no index that selects; use the whole tensor instead";
     return success();
   }
 
@@ -247,13 +250,11 @@ LogicalResult convertGather(stablehlo::GatherOp op, Translation &t) {
     return failure();
   auto resultShape = cast<RankedTensorType>(op.getResult().getType()).getShape();
   Value rows = reshape(t.builder, op.getLoc(), transpose(t.builder, op.getLoc(), operand, plan->operandOrder), plan->operandShape);
-  if (plan->axis >= 0) {
-    SmallVector<int64_t> shape(Dims(plan->operandShape).take_front(plan->axis));
-    llvm::append_range(shape, graph::tensorType(plan->ids).getShape().drop_front(plan->batchDims));
-    llvm::append_range(shape, Dims(plan->operandShape).drop_front(plan->axis + 1));
-    rows = t.create<graph::GatherOp>(op.getLoc(), type.clone(shape), rows, plan->ids, plan->axis, plan->batchDims);
-    rows = transpose(t.builder, op.getLoc(), rows, plan->rowOrder);
-  }
+  SmallVector<int64_t> shape(Dims(plan->operandShape).take_front(plan->axis));
+  llvm::append_range(shape, graph::tensorType(plan->ids).getShape().drop_front(plan->batchDims));
+  llvm::append_range(shape, Dims(plan->operandShape).drop_front(plan->axis + 1));
+  rows = t.create<graph::GatherOp>(op.getLoc(), type.clone(shape), rows, plan->ids, plan->axis, plan->batchDims);
+  rows = transpose(t.builder, op.getLoc(), rows, plan->rowOrder);
   t.bind(op.getResult(), reshape(t.builder, op.getLoc(), rows, resultShape));
   return success();
 }
@@ -309,8 +310,6 @@ LogicalResult convertScatter(stablehlo::ScatterOp op, Translation &t) {
   FailureOr<RowPlan> plan = RowPlanner(indexing, type, t.get(op.getScatterIndices()), t).plan();
   if (failed(plan))
     return failure();
-  if (plan->axis < 0)
-    return op.emitOpError() << "has no index";
   Location loc = op.getLoc();
   SmallVector<int64_t> rowShape(Dims(plan->operandShape).take_front(plan->axis));
   llvm::append_range(rowShape, graph::tensorType(plan->ids).getShape().drop_front(plan->batchDims));

@@ -132,7 +132,7 @@ LogicalResult convertReduce(stablehlo::ReduceOp op, Translation &t) {
                             << "; expected one, as sums, maxima and minima are";
   std::optional<graph::ReduceKind> kind = kindOf(singleCombiner(op.getBody()));
   if (!kind)
-    return op.emitOpError() << "combines elements by something else than one add, maximum, minimum, multiply, and, or";
+    return op.emitOpError() << "combines elements by something else than one add, maximum, minimum, multiply, and, or; write it by these";
   Value operand = t.get(op.getInputs().front()), init = t.get(op.getInitValues().front());
   auto type = cast<RankedTensorType>(op.getResult(0).getType());
   SmallVector<int64_t> dims(op.getDimensions());
@@ -220,7 +220,7 @@ std::optional<bool> isDescending(Region &comparator) {
 LogicalResult convertSort(stablehlo::SortOp op, Translation &t) {
   std::optional<bool> descending = isDescending(op.getBody());
   if (!descending)
-    return op.emitOpError() << "orders by something else than LT or GT of its first operand";
+    return op.emitOpError() << "orders by something else than LT or GT of its first operand; sort by one key";
   Location loc = op.getLoc();
   Value keys = t.get(op.getInputs().front());
   int64_t rank = graph::tensorType(keys).getRank(), last = rank - 1;

@@ -59,7 +59,9 @@ private:
       return call.op->emitOpError() << "calls '" << callee.getName() << "' recursively";
     if (TypeRange(call.op->getOperandTypes()) != TypeRange(callee.getArgumentTypes()) ||
         TypeRange(call.op->getResultTypes()) != TypeRange(callee.getResultTypes()))
-      return call.op->emitOpError() << "has other types than '" << callee.getName() << "'";
+      return call.op->emitOpError() << "has the type "
+                                    << FunctionType::get(callee.getContext(), call.op->getOperandTypes(), call.op->getResultTypes())
+                                    << ", but '" << callee.getName() << "' has " << callee.getFunctionType();
     if (!llvm::hasSingleElement(callee.getBody()))
       return callee.emitOpError() << "has several blocks; expected one";
     return callee;

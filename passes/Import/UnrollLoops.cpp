@@ -108,7 +108,7 @@ private:
       if (goesOn->isZero())
         break;
       if (trip == maxTrips)
-        return loop.emitOpError() << "runs for more than " << maxTrips << " iterations";
+        return loop.emitOpError() << "runs for more than " << maxTrips << " iterations; export fewer, or raise the option max-trips of p3d-unroll-loops";
       carried = cloneBlock(loop.getBody().front(), carried, builder, nested);
     }
     return replace(loop, carried, nested);

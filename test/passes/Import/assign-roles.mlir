@@ -23,3 +23,10 @@ graph.program @loss(%w: tensor<8x8xf32>, %ids: tensor<8xi32>, %x: tensor<8x8xf32
   %2 = graph.reduce sum %1 dims [0] : (tensor<8xf32>) -> tensor<f32>
   graph.yield %2 : tensor<f32>
 }
+
+// -----
+
+// expected-error @below {{no argument is a parameter, so there is nothing to train; name the parameters by --params, or give them the attribute p3d.role = "param"}}
+graph.program @loss(%x: tensor<f32> {graph.role = "input"}) -> tensor<f32> {
+  graph.yield %x : tensor<f32>
+}

@@ -12,7 +12,7 @@ func.func @main(%w: tensor<4x4xf32>) -> tensor<f32> {
 
 // -----
 
-// expected-error @below {{the module is a training step: argument 0 has the attribute 'tf.aliasing_output'}}
+// expected-error @below {{the module is a training step: argument 0 has the attribute 'tf.aliasing_output'; p3dc builds the backward pass and the optimizer itself: export the loss function alone, jax.jit(loss).lower(params, batch)}}
 func.func @main(%w: tensor<4xf32> {tf.aliasing_output = 0 : i32}) -> (tensor<4xf32>, tensor<f32>) {
   %0 = stablehlo.constant dense<0.0> : tensor<f32>
   return %w, %0 : tensor<4xf32>, tensor<f32>
@@ -37,7 +37,7 @@ func.func @main(%w: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// expected-error @below {{function 'main' has no argument of floating-point type, so there is nothing to train}}
+// expected-error @below {{function 'main' has no argument of floating-point type, so there is nothing to train; are the weights constants of the module?}}
 func.func @main(%ids: tensor<4xi32>) -> tensor<f32> {
   %0 = stablehlo.constant dense<0.0> : tensor<f32>
   return %0 : tensor<f32>
@@ -46,7 +46,7 @@ func.func @main(%ids: tensor<4xi32>) -> tensor<f32> {
 // -----
 
 func.func @main(%w: tensor<4xf32>) -> tensor<f32> {
-  // expected-error @below {{'mhlo.add' is of the dialect mhlo, which StableHLO has replaced}}
+  // expected-error @below {{'mhlo.add' is of the dialect mhlo, which StableHLO has replaced; export the model as StableHLO text, with jax.jit(loss).lower(...).as_text() or torch_xla's exporter}}
   %0 = "mhlo.add"(%w, %w) : (tensor<4xf32>, tensor<4xf32>) -> tensor<f32>
   return %0 : tensor<f32>
 }
@@ -54,7 +54,7 @@ func.func @main(%w: tensor<4xf32>) -> tensor<f32> {
 // -----
 
 func.func @main(%w: tensor<4xf32>) -> tensor<f32> {
-  // expected-error @below {{'stablehlo.partition_id': the module is partitioned already}}
+  // expected-error @below {{'stablehlo.partition_id': the module is partitioned already (by shard_map, pmap or another partitioner); export the loss function without it, in global shapes, and give the mesh to p3dc}}
   %0 = stablehlo.partition_id : tensor<ui32>
   %1 = stablehlo.constant dense<0.0> : tensor<f32>
   return %1 : tensor<f32>
@@ -66,4 +66,13 @@ func.func @main(%w: tensor<4xf32>) -> tensor<f32> {
 func.func @main(%w: tensor<?xf32>) -> tensor<f32> {
   %0 = stablehlo.constant dense<0.0> : tensor<f32>
   return %0 : tensor<f32>
+}
+
+// -----
+
+// expected-error @below {{function 'main' has several blocks; expected one}}
+func.func @main(%w: tensor<f32>) -> tensor<f32> {
+  return %w : tensor<f32>
+^bb1:
+  return %w : tensor<f32>
 }

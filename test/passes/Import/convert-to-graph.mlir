@@ -62,7 +62,7 @@ func.func @main(%image: tensor<2x8x8x3xf32>, %k: tensor<4x4x3x5xf32>) -> tensor<
 func.func @main(%x: tensor<8x4xf32>, %i: tensor<8x4xi32>) -> (tensor<8xf32>, tensor<8xi32>) {
   %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
   %zero = stablehlo.constant dense<0> : tensor<i32>
-  // expected-error @below {{reduces 2 tensors at once (an argmax or argmin); expected one}}
+  // expected-error @below {{reduces 2 tensors at once (an argmax or argmin); expected one, as sums, maxima and minima are}}
   %0:2 = stablehlo.reduce(%x init: %low), (%i init: %zero) across dimensions = [1] : (tensor<8x4xf32>, tensor<8x4xi32>, tensor<f32>, tensor<i32>) -> (tensor<8xf32>, tensor<8xi32>)
    reducer(%a: tensor<f32>, %b: tensor<f32>) (%c: tensor<i32>, %d: tensor<i32>) {
     %p = stablehlo.compare GT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
