@@ -33,18 +33,12 @@ private:
     return OpBuilder::atBlockEnd(&cast<exec::TaskOp>(builder.create(state)).getBody().front());
   }
 
-  exec::BufferOp buffer(Operation *user, StringRef name) {
-    auto found = dyn_cast_or_null<exec::BufferOp>(SymbolTable::lookupSymbolIn(program, name));
-    if (!found)
-      user->emitOpError() << "names '" << name << "', which is no buffer of this stage";
-    return found;
-  }
+  /// The stage's verifier has seen to it that there is one, and that types fit.
+  exec::BufferOp buffer(StringRef name) { return cast<exec::BufferOp>(SymbolTable::lookupSymbolIn(program, name)); }
 
   /// The address of a buffer, taken once per task.
   Value address(Operation *user, StringRef name) {
-    exec::BufferOp found = buffer(user, name);
-    if (!found)
-      return {};
+    exec::BufferOp found = buffer(name);
     Value &known = addresses[found];
     if (!known) {
       auto builder = OpBuilder::atBlockBegin(region.builder.getBlock());
@@ -57,14 +51,10 @@ private:
   LogicalResult placeOperands(Operation *op) {
     if (auto write = dyn_cast<pipe::WriteOp>(op)) {
       Value to = address(op, write.getBuffer());
-      if (!to)
-        return failure();
       if (!isReadBefore(op, write.getBuffer()) && region.place(write.getValue(), to))
         placed.insert(op);
     } else if (auto accumulate = dyn_cast<pipe::AccumulateOp>(op)) {
       Value to = address(op, accumulate.getBuffer());
-      if (!to)
-        return failure();
       if (region.placeSum(accumulate.getValue(), to))
         placed.insert(op);
     } else if (auto send = dyn_cast<pipe::SendOp>(op)) {
@@ -112,18 +102,14 @@ private:
 
   LogicalResult emit(pipe::ReadOp op) {
     Value from = address(op, op.getBuffer());
-    if (!from)
-      return failure();
-    if (from.getType() != exec::memoryType(graph::tensorType(op.getResult())))
-      return op.emitOpError() << "reads a buffer of type " << from.getType();
+    assert(from.getType() == exec::memoryType(graph::tensorType(op.getResult())) && "the stage is verified");
     region.bind(op.getResult(), from);
     return success();
   }
 
   LogicalResult emit(pipe::WriteOp op) {
-    exec::BufferOp to = buffer(op, op.getBuffer());
-    if (to.getMemory() != exec::memoryType(graph::tensorType(op.getValue())))
-      return op.emitOpError() << "sets a buffer of type " << to.getMemory();
+    exec::BufferOp to = buffer(op.getBuffer());
+    assert(to.getMemory() == exec::memoryType(graph::tensorType(op.getValue())) && "the stage is verified");
     if (isReadBefore(op, op.getBuffer()))
       return op.emitOpError() << "sets '" << op.getBuffer() << "', which the same task reads; a task reads the values of earlier tasks";
     if (placed.contains(op))
@@ -132,11 +118,8 @@ private:
   }
 
   LogicalResult emit(pipe::AccumulateOp op) {
-    exec::BufferOp to = buffer(op, op.getBuffer());
-    if (!to)
-      return failure();
-    if (to.getMemory().getShape() != graph::tensorType(op.getValue()).getShape())
-      return op.emitOpError() << "adds to a buffer of type " << to.getMemory();
+    exec::BufferOp to = buffer(op.getBuffer());
+    assert(to.getMemory().getShape() == graph::tensorType(op.getValue()).getShape() && "the stage is verified");
     if (placed.contains(op))
       return success();
     return region.store(op.getLoc(), op.getValue(), address(op, op.getBuffer()), to.getElement(), Store::Add);
@@ -145,7 +128,7 @@ private:
   LogicalResult emit(pipe::SendOp op) {
     Value from = region.memory(op.getValue());
     if (!placed.contains(op)) {
-      exec::BufferOp copy = buffer(op, "send." + std::to_string(op.getChannel()) + "." + stringifyTaskKind(task.getKind()).str());
+      exec::BufferOp copy = buffer("send." + std::to_string(op.getChannel()) + "." + stringifyTaskKind(task.getKind()).str());
       from = address(op, copy.getSymName());
       if (failed(region.store(op.getLoc(), op.getValue(), from, copy.getElement(), Store::Set)))
         return failure();
@@ -165,9 +148,7 @@ private:
     // One message per element type.
     llvm::MapVector<Type, SmallVector<Value>> byType;
     for (StringRef name : names) {
-      exec::BufferOp found = buffer(op, name);
-      if (!found)
-        return failure();
+      exec::BufferOp found = buffer(name);
       byType[found.getElement()].push_back(address(op, name));
     }
     for (auto &[type, memories] : byType)

@@ -142,8 +142,11 @@ LogicalResult verifyArena(exec::ProgramOp program) {
       error.attachNote(b.second->getLoc()) << "and overlaps what lies at [" << b.first.begin << ", " << b.first.end << ")";
       return failure();
     }
-  if (ranges.back().first.end > arena)
-    return program.emitOpError() << "needs " << ranges.back().first.end << " bytes of an arena of " << arena;
+  int64_t needed = 0;
+  for (auto &[range, op] : ranges)
+    needed = std::max(needed, range.end);
+  if (needed > arena)
+    return program.emitOpError() << "needs " << needed << " bytes of an arena of " << arena;
   return success();
 }
 

@@ -44,3 +44,36 @@ exec.program @stage0 index 0 slots 2 arena 512 zero 0 at 0 {
   // expected-note @+1 {{and overlaps what lies at [96, 160)}}
   exec.buffer parameter @b at 96 : memref<16xf32> of f32
 }
+
+// -----
+
+exec.function @callee(%x: memref<16xf32>) attributes {outs = 1 : i64, scratch_bytes = 64 : i64} {
+}
+exec.function @outside_callee(%x: memref<16xf32>) attributes {outs = 1 : i64, scratch_bytes = 64 : i64} {
+  // expected-error @+1 {{gives its callee [32, 96) of a scratch of 64 bytes}}
+  exec.call @callee() -> (%x) scratch 32 : () -> memref<16xf32>
+}
+
+// -----
+
+exec.function @callee(%x: memref<16xf32>) attributes {outs = 1 : i64, scratch_bytes = 64 : i64} {
+}
+exec.function @shared_scratch() attributes {outs = 0 : i64, scratch_bytes = 64 : i64} {
+  %a = exec.temporary at 0 : memref<16xf32>
+  // expected-error @+1 {{gives its callee a scratch that holds an operand}}
+  exec.call @callee() -> (%a) scratch 0 : () -> memref<16xf32>
+}
+
+// -----
+
+exec.program @stage0 index 0 slots 1 arena 512 zero 0 at 0 {
+  // expected-error @+1 {{has no place in the arena}}
+  exec.buffer parameter @a : memref<16xf32> of f32
+}
+
+// -----
+
+// expected-error @+1 {{needs 128 bytes of an arena of 64}}
+exec.program @stage0 index 0 slots 1 arena 64 zero 0 at 0 {
+  exec.buffer parameter @a at 64 : memref<16xf32> of f32
+}
