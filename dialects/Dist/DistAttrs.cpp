@@ -60,10 +60,13 @@ Attribute ShardingAttr::parse(AsmParser &parser, Type) {
     if (parser.parseLBrace() || parseAxes(parser, unreduced) || parser.parseRBrace())
       return {};
     StringRef word;
+    SMLoc loc = parser.getCurrentLocation();
     if (succeeded(parser.parseOptionalKeyword(&word))) {
       auto parsed = symbolizeReduceKind(word);
-      if (!parsed)
-        return parser.emitError(parser.getCurrentLocation()) << "'" << word << "' is no reduction", Attribute();
+      if (!parsed) {
+        parser.emitError(loc) << "'" << word << "' is no reduction; expected sum, max, min, prod, and, or";
+        return {};
+      }
       kind = *parsed;
     }
   }

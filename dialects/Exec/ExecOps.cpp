@@ -86,7 +86,7 @@ LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (function.getArgumentTypes() != ArrayRef<Type>(given) ||
       static_cast<int64_t>(getOuts().size()) != function.getOuts())
     return emitOpError() << "does not give the parameters of '" << getCallee() << "', which are "
-                         << function.getFunctionType();
+                         << function.getFunctionType() << ", the last " << function.getOuts() << " of them outs";
   return success();
 }
 

@@ -41,9 +41,11 @@ LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (!block)
     return emitOpError() << "calls '" << getCallee() << "', which is no graph.block of this module";
   if (TypeRange(getOperandTypes()) != TypeRange(block.getArgumentTypes()))
-    return emitOpError() << "operand types differ from the arguments of '" << getCallee() << "'";
+    return emitOpError() << "operand types (" << getOperandTypes() << ") differ from the arguments of '" << getCallee() << "' ("
+                         << block.getArgumentTypes() << ")";
   if (TypeRange(getResultTypes()) != TypeRange(block.getResultTypes()))
-    return emitOpError() << "result types differ from those of '" << getCallee() << "'";
+    return emitOpError() << "result types (" << getResultTypes() << ") differ from those of '" << getCallee() << "' ("
+                         << block.getResultTypes() << ")";
   return success();
 }
 
@@ -70,8 +72,8 @@ LogicalResult BroadcastOp::verify() {
 LogicalResult ReshapeOp::verify() {
   if (getOperand().getType().getNumElements() == getType().getNumElements())
     return success();
-  return emitOpError() << "makes " << getType().getNumElements() << " elements of "
-                       << getOperand().getType().getNumElements();
+  return emitOpError() << "has a result of " << getType().getNumElements() << " elements, but its operand has "
+                       << getOperand().getType().getNumElements() << "; expected as many";
 }
 
 LogicalResult TransposeOp::verify() {
@@ -209,7 +211,7 @@ LogicalResult EmbeddingOp::verify() {
 LogicalResult LayerNormOp::verify() {
   auto shape = getOperand().getType().getShape();
   if (shape.empty())
-    return emitOpError() << "has a rank-0 operand";
+    return emitOpError() << "has an operand of rank 0, expected at least 1";
   if (failed(expectShape(*this, "scale", getScale().getType().getShape(), shape.take_back())) ||
       failed(expectShape(*this, "bias", getBias().getType().getShape(), shape.take_back())) ||
       failed(expectShape(*this, "mean", getMean().getType().getShape(), dropLast(shape))) ||
@@ -220,7 +222,7 @@ LogicalResult LayerNormOp::verify() {
 LogicalResult RmsNormOp::verify() {
   auto shape = getOperand().getType().getShape();
   if (shape.empty())
-    return emitOpError() << "has a rank-0 operand";
+    return emitOpError() << "has an operand of rank 0, expected at least 1";
   if (failed(expectShape(*this, "scale", getScale().getType().getShape(), shape.take_back())) ||
       failed(expectShape(*this, "rstd", getRstd().getType().getShape(), dropLast(shape))))
     return failure();
@@ -229,7 +231,7 @@ LogicalResult RmsNormOp::verify() {
 LogicalResult SoftmaxCrossEntropyOp::verify() {
   auto rows = dropLast(getLogits().getType().getShape());
   if (getLogits().getType().getRank() == 0)
-    return emitOpError() << "has rank-0 logits";
+    return emitOpError() << "has logits of rank 0, expected at least 1";
   if (failed(expectShape(*this, "targets", getTargets().getType().getShape(), rows)) ||
       failed(expectShape(*this, "max", getMax().getType().getShape(), rows)) ||
       failed(expectShape(*this, "sum", getSum().getType().getShape(), rows)))
@@ -242,7 +244,7 @@ LogicalResult RopeOp::verify() {
   if (failed(expectCount(*this, "operand shape", x.size(), 4)))
     return failure();
   if (x[3] % 2)
-    return emitOpError() << "last dimension of size " << x[3] << " has no halves";
+    return emitOpError() << "has an operand whose last dimension is " << x[3] << ", expected an even size";
   SmallVector<int64_t> table{x[0], x[1], x[3]};
   auto cos = getCos().getType().getShape();
   if (failed(expectShape(*this, "sin", getSin().getType().getShape(), cos)))

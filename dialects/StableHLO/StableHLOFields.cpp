@@ -115,7 +115,7 @@ ParseResult parseSpatial(AsmParser &parser, int64_t position, SmallVectorImpl<in
     return failure();
   // A tensor's rank bounds this in any sensible program; the limit keeps a wrong number from allocating memory.
   if (index < 0 || index >= 64)
-    return parser.emitError(loc, "spatial dimension ") << index << " is out of range";
+    return parser.emitError(loc, "spatial dimension ") << index << " is out of range; expected at least 0 and below 64";
   if (static_cast<size_t>(index) >= spatial.size())
     spatial.resize(index + 1, -1);
   if (spatial[index] != -1)

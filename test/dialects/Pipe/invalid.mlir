@@ -96,3 +96,12 @@ pipe.stage @stage0 index 0 layers [0, 0] {
   // expected-error @+1 {{has a value of type 'tensor<2xf32>', but buffer 'p' is of type 'tensor<4xf32>'}}
   pipe.buffer gradient @g : tensor<2xf32> {pipe.of = @p}
 }
+
+// -----
+
+pipe.stage @stage0 index 0 layers [0, 0] {
+  pipe.task synchronize {
+    // expected-error @+1 {{lists "loss", expected the name of a buffer}}
+    pipe.synchronize ["loss"] over "dp" why "test"
+  }
+}

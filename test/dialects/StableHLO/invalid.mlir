@@ -185,3 +185,93 @@ func.func @shardings(%x: tensor<4xf32>) {
   } : (tensor<4xf32>) -> tensor<4xf32>
   return
 }
+
+// -----
+
+func.func @manual_results(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'sdy.manual_computation' op expects a sharding for each of 1 results, found 0}}
+  %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{}]>] out_shardings=[] manual_axes={} (%a: tensor<4xf32>) {
+    sdy.return %a : tensor<4xf32>
+  } : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+// expected-error @+1 {{expected positive sizes of sub-axis, found (1)0}}
+func.func @sub_axis(%x: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x":(1)0}]>}) {
+  return
+}
+
+// -----
+
+func.func @sharding_rule(%x: tensor<4xf32>) {
+  // expected-error @+1 {{expected '<' and a sharding rule}}
+  %0 = stablehlo.abs %x {sdy.sharding_rule = #sdy.op_sharding_rule} : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @unknown_sharding(%x: tensor<4xf32>) {
+  // expected-error @+1 {{unknown attribute 'of_tomorrow' of dialect 'sdy'}}
+  %0 = stablehlo.abs %x {note = #sdy.of_tomorrow<1>} : tensor<4xf32>
+  return
+}
+
+// -----
+
+// expected-error @+2 {{expected a bound or '?'}}
+// expected-error @+1 {{failed to parse StableHLO_Bounds parameter 'bounds'}}
+func.func @bounds(%x: tensor<?xf32, #stablehlo.bounds<4, x>>) {
+  return
+}
+
+// -----
+
+func.func @spatial_range(%x: tensor<1x8x8x3xf32>, %k: tensor<2x2x3x16xf32>) {
+  // expected-error @+1 {{spatial dimension 64 is out of range; expected at least 0 and below 64}}
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 64, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x8x3xf32>, tensor<2x2x3x16xf32>) -> tensor<1x4x4x16xf32>
+  return
+}
+
+// -----
+
+func.func @spatial_twice(%x: tensor<1x8x8x3xf32>, %k: tensor<2x2x3x16xf32>) {
+  // expected-error @+1 {{spatial dimension 0 is given twice}}
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 0, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x8x3xf32>, tensor<2x2x3x16xf32>) -> tensor<1x4x4x16xf32>
+  return
+}
+
+// -----
+
+func.func @reduce_results(%x: tensor<4xf32>, %s: tensor<f32>) {
+  // expected-error @+1 {{'stablehlo.reduce' op expects 1 results, found 2}}
+  %0:2 = "stablehlo.reduce"(%x, %s) <{dimensions = array<i64: 0>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    stablehlo.return %a : tensor<f32>
+  }) : (tensor<4xf32>, tensor<f32>) -> (tensor<f32>, tensor<f32>)
+  return
+}
+
+// -----
+
+func.func @while_body(%x: tensor<f32>) {
+  // expected-error @+1 {{'stablehlo.while' op expects body arguments of the types of its operands ('tensor<f32>'), found ('tensor<i32>')}}
+  %0 = "stablehlo.while"(%x) ({
+  ^bb0(%a: tensor<f32>):
+    stablehlo.return %a : tensor<f32>
+  }, {
+  ^bb0(%a: tensor<i32>):
+    stablehlo.return %a : tensor<i32>
+  }) : (tensor<f32>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @reduce_unranked(%x: tensor<*xf32>, %s: tensor<f32>) {
+  // expected-error @+1 {{expected the type of a ranked tensor, found 'tensor<*xf32>'}}
+  %0 = stablehlo.reduce(%x init: %s) applies stablehlo.add across dimensions = [0] : (tensor<*xf32>, tensor<f32>) -> tensor<f32>
+  return
+}
