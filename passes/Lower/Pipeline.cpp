@@ -33,5 +33,6 @@ void p3d::lower::buildLowerPipeline(OpPassManager &passes) {
 }
 
 void p3d::lower::registerLowerPipeline() {
+  // not messages: the help of p3dc-opt.
   PassPipelineRegistration<>("p3d-lower", "from planned memory to modules of LLVM dialect", buildLowerPipeline);
 }

@@ -63,3 +63,11 @@ graph.program @loss(%x: tensor<2xf32> {graph.role = "param"}) -> tensor<f32> {
   %l = graph.reduce sum %y dims [0] : (tensor<2xf32>) -> tensor<f32>
   graph.yield %l : tensor<f32>
 }
+
+// -----
+
+graph.program @loss(%x: tensor<f32> {graph.role = "param"}) -> tensor<f32> {
+  // expected-error @below {{'stablehlo.negate' op has no reverse rule; write it with operations that have one}}
+  %y = stablehlo.negate %x : tensor<f32>
+  graph.yield %y : tensor<f32>
+}

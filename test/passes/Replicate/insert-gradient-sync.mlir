@@ -4,15 +4,15 @@
 
 // CHECK-LABEL: pipe.stage @stage0
 // CHECK: pipe.task {{ ?}}synchronize
-// CHECK-NEXT: pipe.synchronize [@grads.norm] over "tp" why
+// CHECK-NEXT: pipe.synchronize [@grads.norm] over "tp" why "parameters that tp replicates are used on values that it cuts"
 // CHECK-NEXT: pipe.reduce_tied @grads.e stages [0, 1] group 0
-// CHECK-NEXT: pipe.synchronize [@grads.e, @grads.norm, @grads.w] over "dp" why
+// CHECK-NEXT: pipe.synchronize [@grads.e, @grads.norm, @grads.w] over "dp" why "gradients are sums over the batch, which dp cuts"
 // CHECK-NEXT: }
 // CHECK-LABEL: pipe.stage @stage1
 // CHECK: pipe.task {{ ?}}synchronize
 // CHECK-NEXT: pipe.reduce_tied @grads.e stages [0, 1] group 0
 // CHECK-NEXT: pipe.synchronize [@grads.e] over "dp"
-// CHECK-NEXT: pipe.synchronize [@loss] over "dp"
+// CHECK-NEXT: pipe.synchronize [@loss] over "dp" why "the loss and the metrics are sums over what the axis cuts"
 // CHECK-NEXT: }
 // CHECK-NEXT: pipe.task {{ ?}}update
 

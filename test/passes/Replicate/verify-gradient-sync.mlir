@@ -74,3 +74,15 @@ module attributes {dist.mesh = #dist.mesh<tp = 2, pp = 1, dp = 2, mb = 1>} {
     }
   }
 }
+
+// -----
+
+module attributes {dist.mesh = #dist.mesh<tp = 1, pp = 1, dp = 2, mb = 1>} {
+  pipe.stage @stage0 index 0 layers [0, 0] {
+    pipe.buffer result @loss : tensor<f32> {dist.sharding = #dist.sharding<[] unreduced{dp}>}
+    pipe.task backward {
+      // expected-error @+1 {{stands outside of the synchronize task}}
+      pipe.synchronize [@loss] over "dp" why "test"
+    }
+  }
+}

@@ -141,3 +141,133 @@ module attributes {dist.mesh = #dist.mesh<tp = 1, pp = 2, dp = 1, mb = 1>} {
     }
   }
 }
+
+// -----
+
+// C1: a program is left.
+module {
+  // expected-error @+1 {{'graph.program' op is left after the cut into stages}}
+  graph.program @loss() {
+    graph.yield
+  }
+}
+
+// -----
+
+// C1: stages are numbered from 0.
+module attributes {dist.mesh = #dist.mesh<tp = 1, pp = 1, dp = 1, mb = 1>} {
+  // expected-error @+1 {{has index 1, expected 0}}
+  pipe.stage @stage1 index 1 layers [0, -1] {
+  }
+}
+
+// -----
+
+// C2
+module attributes {dist.mesh = #dist.mesh<tp = 1, pp = 1, dp = 1, mb = 1>} {
+  // expected-error @+1 {{has no forward task}}
+  pipe.stage @stage0 index 0 layers [0, -1] {
+  }
+}
+
+// -----
+
+// C2: a layer of another stage.
+module attributes {dist.mesh = #dist.mesh<tp = 1, pp = 1, dp = 1, mb = 1>} {
+  graph.block @layer() {
+    graph.yield
+  }
+  pipe.stage @stage0 index 0 layers [0, 0] {
+    pipe.task forward {
+      // expected-error @+1 {{is layer 1, but its stage holds [0, 0]}}
+      graph.call @layer() {layer = 1} : () -> ()
+    }
+  }
+}
+
+// -----
+
+// C3: two transfers of one name.
+module attributes {dist.mesh = #dist.mesh<tp = 1, pp = 2, dp = 1, mb = 1>} {
+  pipe.stage @stage0 index 0 layers [0, -1] {
+    pipe.task forward {
+      %0 = graph.constant dense<1.0> : tensor<f32>
+      pipe.send %0 to 1 channel 0 : tensor<f32>
+      // expected-error @+1 {{uses a channel that another one has; a channel names one transfer}}
+      pipe.send %0 to 1 channel 0 : tensor<f32>
+    }
+  }
+  pipe.stage @stage1 index 1 layers [0, -1] {
+    pipe.task forward {
+    }
+  }
+}
+
+// -----
+
+// C3: nobody sends.
+module attributes {dist.mesh = #dist.mesh<tp = 1, pp = 2, dp = 1, mb = 1>} {
+  pipe.stage @stage0 index 0 layers [0, -1] {
+    pipe.task forward {
+    }
+  }
+  pipe.stage @stage1 index 1 layers [0, -1] {
+    pipe.task forward {
+      // expected-error @+1 {{on channel 0 has no send}}
+      %0 = pipe.recv from 0 channel 0 : tensor<f32>
+    }
+  }
+}
+
+// -----
+
+// C3: the two ends name different tasks.
+module attributes {dist.mesh = #dist.mesh<tp = 1, pp = 2, dp = 1, mb = 1>} {
+  pipe.stage @stage0 index 0 layers [0, -1] {
+    pipe.task forward {
+      %0 = graph.constant dense<1.0> : tensor<f32>
+      // expected-error @+1 {{on channel 0 goes to the forward task of stage 1}}
+      pipe.send %0 to 1 channel 0 : tensor<f32>
+    }
+  }
+  pipe.stage @stage1 index 1 layers [0, -1] {
+    pipe.task forward {
+    }
+    pipe.task backward {
+      // expected-note @+1 {{its receive expects it from stage 0 in the backward task of stage 1}}
+      %0 = pipe.recv from 0 channel 0 : tensor<f32>
+    }
+  }
+}
+
+// -----
+
+// C4
+module attributes {dist.mesh = #dist.mesh<tp = 1, pp = 1, dp = 1, mb = 1>} {
+  pipe.stage @stage0 index 0 layers [0, -1] {
+    pipe.buffer activation @a : tensor<f32>
+    pipe.task forward {
+      %0 = graph.constant dense<1.0> : tensor<f32>
+      pipe.write %0 to @a : tensor<f32>
+      // expected-error @+1 {{is the second write to 'a'}}
+      pipe.write %0 to @a : tensor<f32>
+    }
+  }
+}
+
+// -----
+
+// C5: the other stage has no copy.
+module attributes {dist.mesh = #dist.mesh<tp = 1, pp = 2, dp = 1, mb = 1>} {
+  pipe.stage @stage0 index 0 layers [0, -1] {
+    pipe.buffer parameter @p : tensor<f32>
+    // expected-error @+1 {{lacks a copy in stage 1, which 'pipe.tied_stages' names}}
+    pipe.buffer gradient @g : tensor<f32> {pipe.of = @p, pipe.tied_stages = array<i64: 0, 1>}
+    pipe.task forward {
+    }
+  }
+  pipe.stage @stage1 index 1 layers [0, -1] {
+    pipe.task forward {
+    }
+  }
+}
