@@ -47,12 +47,16 @@ class Statement:
         """(line, part, the other parts, unreachable) for each part."""
         if NOT_MESSAGES.search(self.code):
             return
-        found = [(line, part) for line, text in self.literals for part in parts(text)]
+        found = [(line, part, at) for at, (line, text) in enumerate(self.literals) for part in parts(text)]
         if not found and self.literals and DIAGNOSTIC.search(self.code):
             line, text = max(self.literals, key=lambda literal: len(literal[1]))
-            found = [(line, word) for word in [text.strip()] if re.search(r"[a-zA-Z]{2}", word)]
-        for line, part in found:
-            yield line, part, [other for _, other in found if other != part], self.unreachable
+            found = [(line, word, 0) for word in [text.strip()] if re.search(r"[a-zA-Z]{2}", word)]
+        # Single words are no parts, but tell their message from others.
+        words = [word for _, text in self.literals for word in re.findall(r"[a-z_]{4,}", text) if not any(parts(text))]
+        is_joined = re.search(r"<<|\s\+\s", self.code)  # else each literal is a text of its own, such as one of a helper
+        for line, part, at in found:
+            others = [other for _, other, other_at in found if other != part and (is_joined or other_at == at)]
+            yield line, part, others or (words if is_joined else []), self.unreachable
 
 
 def statements(source):
