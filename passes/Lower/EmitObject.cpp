@@ -71,7 +71,7 @@ LogicalResult p3d::lower::checkCpu(Location loc, StringRef cpu) {
   std::string error;
   const llvm::Target *target = hostTarget(error);
   if (!target)
-    return emitError(loc) << "no code generator for this machine: " << error;
+    return emitError(loc) << "no code generator for this machine: " << error; // unreachable from input: it is linked in
   if (cpu == "native")
     return success();
   llvm::Triple triple(llvm::sys::getProcessTriple());
@@ -89,7 +89,7 @@ FailureOr<ObjectCode> p3d::lower::emitObject(ModuleOp module, const EmitOptions 
   std::string error;
   auto machine = createMachine(options, error);
   if (!machine) {
-    module.emitError() << "no code generator for this machine: " << error;
+    module.emitError() << "no code generator for this machine: " << error; // unreachable from input: it is linked in
     return failure();
   }
   DialectRegistry registry;
@@ -107,7 +107,7 @@ FailureOr<ObjectCode> p3d::lower::emitObject(ModuleOp module, const EmitOptions 
   llvm::raw_svector_ostream stream(code);
   llvm::legacy::PassManager generate;
   if (machine->addPassesToEmitFile(generate, stream, nullptr, llvm::CodeGenFileType::ObjectFile)) {
-    module.emitError() << "this machine's code generator cannot write objects";
+    module.emitError() << "this machine's code generator cannot write objects"; // unreachable from input: each target of LLVM can
     return failure();
   }
   generate.run(*translated);
