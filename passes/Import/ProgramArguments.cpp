@@ -110,13 +110,18 @@ SmallVector<std::string> resultNames(func::FuncOp function) {
 
 namespace {
 
-FailureOr<std::optional<llvm::Regex>> compile(func::FuncOp function, StringRef flag, StringRef pattern) {
+/// The regular expression of a flag, if it is given; one that matches none of `names` is a slip of the pen.
+FailureOr<std::optional<llvm::Regex>> compile(func::FuncOp function, ArrayRef<std::string> names, StringRef flag, StringRef pattern) {
   if (pattern.empty())
     return std::optional<llvm::Regex>();
   llvm::Regex regex(pattern);
   std::string error;
   if (!regex.isValid(error)) {
     function.emitError() << "--" << flag << "='" << pattern << "' is no regular expression: " << error;
+    return failure();
+  }
+  if (!names.empty() && llvm::none_of(names, [&](StringRef name) { return regex.match(name); })) {
+    function.emitError() << "--" << flag << "='" << pattern << "' matches no argument; their names are like '" << names.front() << "'";
     return failure();
   }
   return std::optional<llvm::Regex>(std::move(regex));
@@ -138,8 +143,8 @@ StringRef roleByRoot(StringRef name) {
 
 FailureOr<SmallVector<std::string>> argumentRoles(func::FuncOp function, ArrayRef<std::string> names,
                                                   const RolePatterns &patterns) {
-  auto params = compile(function, "params", patterns.params), inputs = compile(function, "inputs", patterns.inputs),
-       freeze = compile(function, "freeze", patterns.freeze);
+  auto params = compile(function, names, "params", patterns.params), inputs = compile(function, names, "inputs", patterns.inputs),
+       freeze = compile(function, names, "freeze", patterns.freeze);
   if (failed(params) || failed(inputs) || failed(freeze))
     return failure();
   SmallVector<std::string> roles;
