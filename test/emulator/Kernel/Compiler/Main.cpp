@@ -2,6 +2,7 @@
 #include "test/emulator/Kernel/Compiler/KernelCompiler.h"
 #include "lld/Common/Driver.h"
 #include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/IR/DebugInfo.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -92,6 +93,7 @@ static int compile(const char *from, const std::string &to, const char *program)
   sys::path::remove_filename(devicePath);
   sys::path::append(devicePath, "p3d-emulator-device.bc");
   std::unique_ptr<Module> device = readModule(devicePath, context), module = readModule(from, context);
+  StripDebugInfo(*module);
   DeviceFacts facts = readDeviceFacts(*module);
   nameDeviceFunctions(*module, *device);
   module = hostForm(std::move(module), std::move(device), machine->createDataLayout(), machine->getTargetTriple().str());

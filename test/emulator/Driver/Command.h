@@ -1,0 +1,39 @@
+// What a stream carries. A command declares the memory it touches; a kernel's accesses are seen as it runs.
+#pragma once
+#include "test/emulator/Driver/Clock.h"
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace p3d::emulator {
+
+/// `count` pieces of `bytes`, `pitch` apart. Memory that the driver did not allocate is not looked at.
+struct Range {
+  const void *address;
+  size_t bytes, pitch, count;
+  bool isWrite;
+};
+inline Range reads(const void *address, size_t bytes) { return {address, bytes, bytes, 1, false}; }
+inline Range writes(const void *address, size_t bytes) { return {address, bytes, bytes, 1, true}; }
+
+class Executor;
+
+/// A command that runs: its place in the order.
+struct Running {
+  CommandId id;
+  const Clock *clock;
+  uint64_t ticket;
+  Executor *executor; ///< of its stream
+};
+
+struct Command {
+  std::string kind;  ///< kernel, copy, fill, matmul, collective, transfer, host, event, wait
+  std::string label; ///< for reports and the trace
+  size_t bytes = 0;
+  std::vector<Range> ranges;
+  std::function<uint64_t()> ticket; ///< asked each time the command is put on a stream, in the host's order; may be empty
+  std::function<void(const Running &)> run;
+};
+
+} // namespace p3d::emulator
