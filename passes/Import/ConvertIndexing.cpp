@@ -21,6 +21,31 @@ struct Indexing {
   SmallVector<int64_t> sliceSizes;
 };
 
+/// Whether `dims` are different dimensions of a tensor of `rank`.
+bool areDimensions(SmallVector<int64_t> dims, int64_t rank) {
+  llvm::sort(dims);
+  return llvm::all_of(dims, [&](int64_t dim) { return dim >= 0 && dim < rank; }) &&
+         std::adjacent_find(dims.begin(), dims.end()) == dims.end();
+}
+
+/// The numbers must name dimensions that are there, each once, before anything is read by them.
+LogicalResult checkNumbers(const Indexing &x, ShapedType operand, ShapedType indices, ShapedType rows) {
+  bool hasVector = x.indexVectorDim < indices.getRank();
+  SmallVector<int64_t> withoutWindow(x.collapsedDims), notRows(x.indexBatchDims);
+  llvm::append_range(withoutWindow, x.operandBatchDims);
+  if (hasVector)
+    notRows.push_back(x.indexVectorDim);
+  bool fit = x.indexVectorDim >= 0 && x.indexVectorDim <= indices.getRank() && areDimensions(notRows, indices.getRank()) &&
+             areDimensions(x.offsetDims, rows.getRank()) && llvm::is_sorted(x.offsetDims) &&
+             areDimensions(withoutWindow, operand.getRank()) && areDimensions(x.indexMap, operand.getRank()) &&
+             x.operandBatchDims.size() == x.indexBatchDims.size();
+  fit = fit && rows.getRank() == int64_t(x.offsetDims.size()) + indices.getRank() - hasVector &&
+        operand.getRank() == int64_t(x.offsetDims.size() + withoutWindow.size()) &&
+        int64_t(x.indexMap.size()) == (hasVector ? indices.getDimSize(x.indexVectorDim) : 1) &&
+        (x.sliceSizes.empty() || int64_t(x.sliceSizes.size()) == operand.getRank());
+  return fit ? success() : x.op->emitOpError() << "has dimension numbers that do not fit its operands";
+}
+
 /// An operand dimension and the tensor of its indices.
 struct IndexedDim {
   int64_t dim;
@@ -245,6 +270,8 @@ LogicalResult convertGather(stablehlo::GatherOp op, Translation &t) {
                     list(numbers.getStartIndexMap()),
                     list(op.getSliceSizes())};
   auto type = graph::tensorType(operand);
+  if (failed(checkNumbers(indexing, type, graph::tensorType(indices), cast<ShapedType>(op.getResult().getType()))))
+    return failure();
   FailureOr<RowPlan> plan = RowPlanner(indexing, type, indices, t).plan();
   if (failed(plan))
     return failure();
@@ -294,11 +321,6 @@ LogicalResult convertScatter(stablehlo::ScatterOp op, Translation &t) {
   Value input = t.get(op.getInputs().front()), updates = t.get(op.getUpdates().front());
   auto type = graph::tensorType(input);
   auto list = [](Dims dims) { return SmallVector<int64_t>(dims); };
-  SmallVector<int64_t> sizes(type.getRank(), 1);
-  size_t window = 0;
-  for (int64_t dim = 0; dim < type.getRank(); ++dim)
-    if (!llvm::is_contained(numbers.getInsertedWindowDims(), dim) && !llvm::is_contained(numbers.getInputBatchingDims(), dim))
-      sizes[dim] = graph::tensorType(updates).getDimSize(numbers.getUpdateWindowDims()[window++]);
   Indexing indexing{op,
                     numbers.getIndexVectorDim(),
                     list(numbers.getUpdateWindowDims()),
@@ -306,8 +328,16 @@ LogicalResult convertScatter(stablehlo::ScatterOp op, Translation &t) {
                     list(numbers.getInputBatchingDims()),
                     list(numbers.getScatterIndicesBatchingDims()),
                     list(numbers.getScatterDimsToOperandDims()),
-                    sizes};
-  FailureOr<RowPlan> plan = RowPlanner(indexing, type, t.get(op.getScatterIndices()), t).plan();
+                    /*sliceSizes=*/{}};
+  Value indices = t.get(op.getScatterIndices());
+  if (failed(checkNumbers(indexing, type, graph::tensorType(indices), graph::tensorType(updates))))
+    return failure();
+  indexing.sliceSizes.assign(type.getRank(), 1);
+  size_t window = 0;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    if (!llvm::is_contained(indexing.collapsedDims, dim) && !llvm::is_contained(indexing.operandBatchDims, dim))
+      indexing.sliceSizes[dim] = graph::tensorType(updates).getDimSize(indexing.offsetDims[window++]);
+  FailureOr<RowPlan> plan = RowPlanner(indexing, type, indices, t).plan();
   if (failed(plan))
     return failure();
   Location loc = op.getLoc();

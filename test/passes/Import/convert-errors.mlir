@@ -274,3 +274,25 @@ func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
   %0 = sdy.sharding_constraint %x <@mesh, [{}]> : tensor<8xf32>
   return %0 : tensor<8xf32>
 }
+
+// -----
+
+// Numbers of dimensions that are not there.
+func.func @main(%x: tensor<8x4xf32>, %i: tensor<3x1xi32>) -> tensor<3x4xf32> {
+  // expected-error @below {{'stablehlo.gather' op has dimension numbers that do not fit its operands}}
+  %0 = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [2], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 4>}> : (tensor<8x4xf32>, tensor<3x1xi32>) -> tensor<3x4xf32>
+  return %0 : tensor<3x4xf32>
+}
+
+// -----
+
+// Fewer windows of the updates than the operand has dimensions for.
+func.func @main(%x: tensor<8x4xf32>, %i: tensor<3x1xi32>, %u: tensor<3xf32>) -> tensor<8x4xf32> {
+  // expected-error @below {{'stablehlo.scatter' op has dimension numbers that do not fit its operands}}
+  %0 = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<8x4xf32>, tensor<3x1xi32>, tensor<3xf32>) -> tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}
