@@ -2,6 +2,7 @@
 #include "compiler/BugReport.h"
 #include "compiler/Options.h"
 #include "compiler/Pipeline.h"
+#include "compiler/Reference.h"
 #include "compiler/Registration.h"
 #include "compiler/WritePrograms.h"
 #include "dialects/StableHLO/StableHLOText.h"
@@ -79,7 +80,7 @@ LogicalResult runLevel(ModuleOp module, const Level &level, const Options &optio
 /// What the output needs of levels that later ones consume, and what to report of a failure that is ours.
 struct Snapshots {
   std::string bug;
-  OwningOpRef<ModuleOp> scheduled;
+  OwningOpRef<ModuleOp> step, sharded, scheduled;
   std::vector<StageMemory> memory;
 };
 
@@ -107,6 +108,12 @@ LogicalResult runLevels(ModuleOp module, const Options &options, Snapshots &snap
     started |= options.from == name;
     if (options.emit == name)
       return success();
+    if (options.emit.empty() && name == "autodiff")
+      snapshots.step = module.clone();
+    if (options.emit.empty() && name == "shard") {
+      snapshots.sharded = module.clone();
+      removeShardings(*snapshots.sharded);
+    }
     if (options.emit.empty() && name == "schedule") {
       snapshots.scheduled = module.clone();
       nameCompile(module, options);
@@ -183,7 +190,8 @@ int compile(const Options &options) {
   if (!options.emit.empty())
     code = failed(writeModule(*module, options.output)) ? kUserError : 0;
   else
-    code = writePrograms(*snapshots.scheduled, *module, manifestInputs(options, std::move(snapshots.memory)), options);
+    code = writePrograms({*snapshots.scheduled, *module, snapshots.step ? *snapshots.step : ModuleOp(), snapshots.sharded ? *snapshots.sharded : ModuleOp()},
+                         manifestInputs(options, std::move(snapshots.memory)), options);
   if (options.timing)
     llvm::errs() << llvm::format("write      %8.3f s\n", clock.seconds());
   if (options.timing)

@@ -1,4 +1,5 @@
 #include "compiler/WritePrograms.h"
+#include "compiler/Reference.h"
 #include "dialects/Exec/ExecOps.h"
 #include "passes/Lower/EmitObject.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -14,10 +15,12 @@ namespace sys = llvm::sys;
 namespace {
 constexpr int kUserError = 1;
 
-int complain(const Twine &path, std::error_code error) {
-  llvm::errs() << "p3dc: error: " << path << ": " << error.message() << "\n";
+int complain(const Twine &text) {
+  llvm::errs() << "p3dc: error: " << text << "\n";
   return kUserError;
 }
+
+int complain(const Twine &path, std::error_code error) { return complain(path + ": " + error.message()); }
 
 int64_t bytesOf(exec::BufferOp buffer) {
   MemRefType memory = buffer.getMemory();
@@ -95,6 +98,16 @@ std::error_code linkRanks(const llvm::json::Object &manifest, StringRef binDir) 
   return {};
 }
 
+llvm::Error writeReferences(const CompiledModules &modules, const std::string &directory) {
+  if (!modules.step || !modules.sharded)
+    return llvm::Error::success();
+  if (std::error_code error = sys::fs::create_directory(directory + "/verify"))
+    return llvm::createFileError(directory + "/verify", error);
+  if (llvm::Error error = writeReference(modules.step, directory + "/" + kStepFile.str()))
+    return error;
+  return writeReference(modules.sharded, directory + "/" + kShardedFile.str());
+}
+
 /// Puts `made` in the place of `target`.
 std::error_code replaceDirectory(StringRef made, StringRef target) {
   std::string old = (target + ".old" + llvm::Twine(sys::Process::getProcessId())).str();
@@ -132,24 +145,26 @@ std::string p3d::checkOutput(llvm::StringRef path) {
   return {};
 }
 
-int p3d::writePrograms(ModuleOp scheduled, ModuleOp lowered, const ManifestInputs &inputs, const Options &options) {
+int p3d::writePrograms(const CompiledModules &modules, const ManifestInputs &inputs, const Options &options) {
   StringRef target = StringRef(options.output).rtrim('/');
   std::string directory = (target + ".part" + llvm::Twine(sys::Process::getProcessId())).str();
   auto removeDirectory = llvm::make_scope_exit([&] { sys::fs::remove_directories(directory); });
   if (std::error_code error = sys::fs::create_directories(directory + "/bin"))
     return complain(directory, error);
-  if (failed(linkStages(lowered, options, directory + "/bin")))
+  if (failed(linkStages(modules.lowered, options, directory + "/bin")))
     return kUserError;
-  llvm::json::Object manifest = makeManifest(scheduled, inputs), plan = makePlan(scheduled, inputs);
+  llvm::json::Object manifest = makeManifest(modules.scheduled, inputs), plan = makePlan(modules.scheduled, inputs);
   if (std::error_code error = linkRanks(manifest, directory + "/bin"))
     return complain(directory + "/bin", error);
   if (std::error_code error = writeJson(directory + "/manifest.json", std::move(manifest)))
     return complain(directory + "/manifest.json", error);
   if (std::error_code error = writeJson(directory + "/plan.json", std::move(plan)))
     return complain(directory + "/plan.json", error);
+  if (llvm::Error error = writeReferences(modules, directory))
+    return complain(llvm::toString(std::move(error)));
   if (std::error_code error = replaceDirectory(directory, target))
     return complain(target, error);
-  printCube(scheduled, inputs.rankOrder, llvm::outs());
+  printCube(modules.scheduled, inputs.rankOrder, llvm::outs());
   llvm::outs().flush();
   if (std::error_code error = llvm::outs().error()) {
     llvm::outs().clear_error();

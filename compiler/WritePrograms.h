@@ -12,9 +12,16 @@ std::vector<StageMemory> measureMemory(mlir::ModuleOp planned);
 /// What forbids that a compile puts its directory at `path`: something that is there and was not made by one. Empty if nothing does.
 std::string checkOutput(llvm::StringRef path);
 
-/// Writes `options.output`: one executable per stage from `lowered` (after the lower level), a link per rank, the manifest and the plan of
-/// `scheduled` (after the schedule level). The directory appears whole or not at all; one that was there is replaced. Prints the cube on stdout. Returns the
+/// The compile as its levels left it.
+struct CompiledModules {
+  mlir::ModuleOp scheduled, lowered;
+  mlir::ModuleOp step;    ///< after autodiff; null if the compile began later, and the programs can then not be verified
+  mlir::ModuleOp sharded; ///< after shard, by removeShardings; may be null
+};
+
+/// Writes `options.output`: one executable per stage, a link per rank, manifest, plan, and what a verification compares with. The directory appears whole or
+/// not at all; one that was there is replaced. Prints the cube on stdout. Returns the
 /// exit code.
-int writePrograms(mlir::ModuleOp scheduled, mlir::ModuleOp lowered, const ManifestInputs &inputs, const Options &options);
+int writePrograms(const CompiledModules &modules, const ManifestInputs &inputs, const Options &options);
 
 } // namespace p3d

@@ -106,12 +106,11 @@ private:
 } // namespace
 
 FailureOr<Tensors> Interpreter::step(Operation &op, Operands operands) {
-  if (auto call = dyn_cast<CallOp>(op))
-    return run(symbols.lookupNearestSymbolFrom<BlockOp>(call, call.getCalleeAttr()), operands);
   if (isa<UpdateOp>(op))
     return Tensors();
-  FailureOr<Tensors> results = evaluate(&op, operands);
-  if (succeeded(results) && options.roundToType)
+  auto call = dyn_cast<CallOp>(op);
+  FailureOr<Tensors> results = call ? run(symbols.lookupNearestSymbolFrom<BlockOp>(call, call.getCalleeAttr()), operands) : evaluate(&op, operands);
+  if (succeeded(results) && !call && options.roundToType)
     roundFloats(*results);
   if (succeeded(results) && options.observe)
     options.observe(&op, *results);

@@ -37,7 +37,7 @@ using Tensors = std::vector<Tensor>;
 struct InterpretOptions {
   /// Round each float result to its element type, as a machine without wider intermediates would.
   bool roundToType = false;
-  /// Called with each operation and its results, in order of execution, also inside blocks.
+  /// Called with each operation and its results, in order of execution, also inside blocks; with a call behind what is inside.
   std::function<void(mlir::Operation *, llvm::ArrayRef<Tensor>)> observe;
 };
 

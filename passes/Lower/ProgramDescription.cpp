@@ -72,6 +72,7 @@ public:
         {"params", describeParameters()},
         {"inputs", std::move(inputs)},
         {"results", describeResults()},
+        {"values", describeValues()},
         {"tasks", describeTasks()},
         {"operations", describeOperations()},
         {"order", std::move(*order)},
@@ -252,6 +253,34 @@ private:
                                        {"dtype", typeName(buffer.getElement())},
                                        {"offset", static_cast<int64_t>(*buffer.getOffset())}});
     return results;
+  }
+
+  /// Activations whose sharding is known and complete over tp: what a run can show of the inside of a step.
+  json::Array describeValues() {
+    json::Array values;
+    for (auto buffer : program.getOps<exec::BufferOp>()) {
+      auto sharding = buffer->getAttrOfType<dist::ShardingAttr>(dist::kShardingAttr);
+      if (buffer.getKind() != pipe::BufferKind::Activation || !sharding || !sharding.getUnreduced().empty())
+        continue;
+      SmallVector<int64_t> shape(buffer.getMemory().getShape());
+      json::Array shards;
+      for (auto [dim, cut] : llvm::enumerate(sharding.getDims())) {
+        json::Array axes;
+        for (dist::Axis axis : cut.axes) {
+          axes.push_back(dist::stringifyAxis(axis));
+          shape[dim] *= mesh.getSize(axis);
+        }
+        if (!axes.empty())
+          shards.push_back(json::Object{{"dim", dim}, {"axes", std::move(axes)}});
+      }
+      values.push_back(json::Object{{"name", buffer.getSymName()},
+                                    {"dtype", typeName(buffer.getElement())},
+                                    {"padded_shape", toArray(shape)},
+                                    {"shards", std::move(shards)},
+                                    {"offset", static_cast<int64_t>(*buffer.getOffset())},
+                                    {"stride", static_cast<int64_t>(buffer.getStride().value_or(0))}});
+    }
+    return values;
   }
 
   json::Array describeTasks() {

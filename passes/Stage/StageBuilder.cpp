@@ -114,11 +114,19 @@ static void setInsertionPointBehind(OpBuilder &builder, Value value) {
   builder.setInsertionPointAfter(last);
 }
 
+/// The sharding of a block's result, null for any other value.
+static Attribute shardingOf(Value value) {
+  auto call = value.getDefiningOp<graph::CallOp>();
+  return call ? call.lookupBlock().getResultAttr(cast<OpResult>(value).getResultNumber(), dist::kShardingAttr) : Attribute();
+}
+
 BufferOp StageBuilder::keep(int64_t stage, TaskKind kind, BufferKind as, Value value) {
   if (BufferOp known = stages[stage].buffers.lookup(value))
     return known;
   Value kept = get(stage, kind, value);
   BufferOp buffer = createBuffer(stage, as, nameOf(value), kept.getType());
+  if (Attribute sharding = as == BufferKind::Activation ? shardingOf(value) : Attribute())
+    buffer->setAttr(dist::kShardingAttr, sharding);
   setInsertionPointBehind(builder, kept);
   builder.create<WriteOp>(kept.getLoc(), kept, buffer.getSymName());
   stages[stage].buffers[value] = buffer;

@@ -76,6 +76,28 @@ Layout localLayout(const Input &input, const Mesh &mesh, Coordinates at) {
   return layout;
 }
 
+Layout localLayout(const Value &value, const Program &program, Coordinates at,
+                   int64_t mb) {
+  Layout layout{value.paddedShape,
+                std::vector<int64_t>(value.paddedShape.size(), 0),
+                value.paddedShape, value.paddedShape};
+  for (const ValueShard &shard : value.shards) {
+    int64_t index = 0, parts = 1;
+    for (p3d_axis axis : shard.axes) {
+      index = index * program.mesh.along(axis) + at.along(axis);
+      parts *= program.mesh.along(axis);
+    }
+    if (shard.byMicrobatch) {
+      index = index * program.microbatches + mb;
+      parts *= program.microbatches;
+    }
+    int64_t rows = value.paddedShape[shard.dim] / parts;
+    layout.start[shard.dim] = index * rows;
+    layout.extent[shard.dim] = layout.storage[shard.dim] = rows;
+  }
+  return layout;
+}
+
 bool ownsCopy(const Param &param, Coordinates at,
               const std::vector<p3d_axis> &axes) {
   if (!param.countsInNorm)

@@ -29,6 +29,10 @@ Layout localLayout(const Param &param, const Mesh &mesh, Coordinates at);
 /// The rows of `input` that the replica at `at` reads.
 Layout localLayout(const Input &input, const Mesh &mesh, Coordinates at);
 
+/// The part of `value` that the rank at `at` has of microbatch `mb`.
+Layout localLayout(const Value &value, const Program &program, Coordinates at,
+                   int64_t mb);
+
 /// True for exactly one holder of each element over all ranks: index 0 of the
 /// axes that `param` is replicated over, in the stage that counts it. `axes`
 /// are those along which copies are to be told apart.

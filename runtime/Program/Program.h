@@ -51,6 +51,23 @@ struct Result {
   int64_t offset;
 };
 
+/// Equal parts of a dimension over `axes`, first axis major, and within them
+/// over the microbatches if `byMicrobatch`.
+struct ValueShard {
+  int dim;
+  std::vector<p3d_axis> axes;
+  bool byMicrobatch;
+};
+
+/// What a forward task leaves in its slot.
+struct Value {
+  std::string name;
+  p3d_dtype dtype;
+  std::vector<int64_t> paddedShape; ///< of the whole batch
+  std::vector<ValueShard> shards;
+  int64_t offset, stride;
+};
+
 struct OrderEntry {
   int task;
   int64_t mb, slot;
@@ -69,6 +86,7 @@ struct Program {
   std::vector<Param> params;
   std::vector<Input> inputs;
   std::vector<Result> results;
+  std::vector<Value> values;
   std::vector<std::string> tasks, operations;
   std::vector<OrderEntry> order;
 

@@ -94,6 +94,24 @@ Input readInput(const json &j) {
   return input;
 }
 
+Value readValue(const json &j) {
+  Value value;
+  value.name = j.at("name");
+  value.dtype = readDType(j.at("dtype"));
+  value.paddedShape = j.at("padded_shape").get<std::vector<int64_t>>();
+  for (const json &shard : j.at("shards")) {
+    json axes = shard.at("axes");
+    // A microbatch is the innermost part.
+    bool byMicrobatch = !axes.empty() && axes.back() == "mb";
+    if (byMicrobatch)
+      axes.erase(axes.size() - 1);
+    value.shards.push_back({shard.at("dim"), readAxes(axes), byMicrobatch});
+  }
+  value.offset = j.at("offset");
+  value.stride = j.at("stride");
+  return value;
+}
+
 Program read(const json &j) {
   Program program;
   if (int version = j.at("version"); version != 1)
@@ -125,6 +143,8 @@ Program read(const json &j) {
   for (const json &result : j.at("results"))
     program.results.push_back({result.at("name"), readDType(result.at("dtype")),
                                result.at("offset")});
+  for (const json &value : j.value("values", json::array()))
+    program.values.push_back(readValue(value));
   program.tasks = j.at("tasks").get<std::vector<std::string>>();
   program.operations = j.at("operations").get<std::vector<std::string>>();
   for (const json &entry : j.at("order"))
@@ -205,6 +225,16 @@ void check(const Program &program) {
   }
   for (const Result &result : program.results)
     checkRange(program, result.name, result.offset, info(result.dtype).bytes);
+  for (const Value &value : program.values) {
+    for (const ValueShard &shard : value.shards)
+      if (shard.dim < 0 || shard.dim >= int(value.paddedShape.size()))
+        internalError("description of the program: {} has no dimension {}",
+                      value.name, shard.dim);
+    int64_t bytes =
+        localLayout(value, program, {}, 0).storageCount() * info(value.dtype).bytes;
+    checkRange(program, value.name, value.offset,
+               bytes + (program.slots - 1) * value.stride);
+  }
   for (const OrderEntry &entry : program.order)
     if (entry.task < 0 || entry.task >= int(program.tasks.size()) ||
         entry.slot < 0)

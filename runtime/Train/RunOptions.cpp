@@ -48,7 +48,8 @@ std::string RunOptions::toJson() const {
                         {"seed", seed},
                         {"timeout", timeoutSeconds},
                         {"export_fd", exportFd},
-                        {"gradients_fd", gradientsFd}}
+                        {"gradients_fd", gradientsFd},
+                        {"values_fd", valuesFd}}
       .dump();
 }
 
@@ -72,6 +73,7 @@ RunOptions RunOptions::fromJson(const std::string &text) {
   options.timeoutSeconds = j.at("timeout");
   options.exportFd = j.at("export_fd");
   options.gradientsFd = j.at("gradients_fd");
+  options.valuesFd = j.at("values_fd");
   return options;
 }
 

@@ -18,7 +18,7 @@ struct RunOptions {
   double clip = 1; ///< 0: no clipping and no norm
   uint64_t seed = 0;
   double timeoutSeconds = 600;
-  int exportFd = -1, gradientsFd = -1; ///< files to fill, or -1
+  int exportFd = -1, gradientsFd = -1, valuesFd = -1; ///< files to fill, or -1
 
   std::string toJson() const;
   static RunOptions fromJson(const std::string &text);

@@ -6,6 +6,7 @@
 #include "runtime/Train/Parameters.h"
 #include "runtime/Train/Random.h"
 #include "runtime/Train/Update.h"
+#include "runtime/Train/Values.h"
 #include <cmath>
 #include <cstring>
 #include <unistd.h>
@@ -52,6 +53,8 @@ void Trainer::runOrder() {
     context.transport.finishSends(entry.slot);
     context.enterOperation("");
     tasks[entry.task](&context, context.arenas.own(), entry.mb, entry.slot);
+    if (options.valuesFd >= 0 && program.tasks[entry.task] == "forward")
+      dumpValues(entry);
   }
   context.enterOperation("end of the order");
   context.transport.finishAllSends();
@@ -138,6 +141,12 @@ void Trainer::dumpGradients() {
   exportGradients(
       program, context.at, context.arenas.own(),
       SafetensorsFile(MappedFile(options.gradientsFd, "--dump-grads")));
+}
+
+void Trainer::dumpValues(const OrderEntry &entry) {
+  context.enterOperation("writing of values");
+  exportValues(program, context.at, entry.mb, entry.slot, context.arenas.own(),
+               SafetensorsFile(MappedFile(options.valuesFd, "--verify")));
 }
 
 void Trainer::exportWeights() {

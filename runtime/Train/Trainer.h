@@ -19,6 +19,7 @@ private:
   void fillInputs(int64_t step);
   void runOrder();
   void dumpGradients();
+  void dumpValues(const OrderEntry &entry);
   void runStep(int64_t step);
   void update(int64_t step, StepRecord &record);
   void readResults(StepRecord &record);

@@ -64,6 +64,10 @@ extern const p3d_task p3d_tasks[];    /* in the order of the program's "tasks" *
  *                                            in order; values of an index input must lie in [-V, V)
  *   "results":[{"name":"loss","dtype":"f32","offset":O}],   complete scalars (rank 0 tensors) after the order ended; on
  *                                            the stages that compute them; the first is the loss
+ *   "values":[{"name":"layer3.1", "dtype":"f32",   what a forward task leaves in its slot for the backward one, for a look
+ *      "padded_shape":[8,16,64],             inside a step: result 1 of the block of layer 3. Whole batch, padding included
+ *      "shards":[{"dim":0,"axes":["dp","mb"]}],   equal parts over these axes, first axis major; mb: the microbatch
+ *      "offset":O, "stride":S }],            at offset + slot * stride
  *   "tasks":["prologue","forward","backward","synchronize"],
  *   "operations":["h0.attn.wo: all_reduce over tp", ..],     named by the `operation` argument of services
  *   "order":[[task,mb,slot],..] }            one step, before the optimizer

@@ -13,7 +13,9 @@ namespace {
 enum class Needs { Nothing, AnyOptimizer, AdamW, Sgd };
 
 struct Flag {
-  const char *name, *value, *help;
+  const char *name;
+  const char *value; ///< what stands behind the =, or null
+  const char *help;
   Needs needs;
   void (*read)(CommandLine &line, const Flag &flag, const std::string &text);
 };
@@ -137,6 +139,13 @@ const Flag flags[] = {
      [](CommandLine &line, const Flag &flag, const std::string &text) {
        line.gradientsPath = readPath(flag, text);
      }},
+    {"verify", nullptr,
+     "run one step without an update and compare loss and gradients with the "
+     "double-precision interpretation of the model",
+     Needs::Nothing,
+     [](CommandLine &line, const Flag &, const std::string &) {
+       line.verify = true;
+     }},
     {"timeout", "SECONDS", "longest wait of one rank for another (600)",
      Needs::Nothing,
      [](CommandLine &line, const Flag &flag, const std::string &text) {
@@ -175,13 +184,25 @@ const Flag &findFlag(const std::string &name) {
 
 void readFlag(CommandLine &line, const std::string &argument) {
   size_t equals = argument.find('=');
-  std::string name = argument.substr(2, equals - 2);
+  std::string name = argument.substr(
+      2, equals == std::string::npos ? equals : equals - 2);
   const Flag &flag = findFlag(name);
-  if (equals == std::string::npos)
+  if (equals == std::string::npos && flag.value)
     userError("--{0} needs a value: --{0}={1}", name, flag.value);
+  if (equals != std::string::npos && !flag.value)
+    userError("--{} takes no value", name);
   if (!line.given.insert(name).second)
     userError("--{} is given twice", name);
-  flag.read(line, flag, argument.substr(equals + 1));
+  flag.read(line, flag, flag.value ? argument.substr(equals + 1) : "");
+}
+
+/// A verification is one step without an update, whose files are its own.
+void checkVerifyAlone(const CommandLine &line) {
+  static const std::set<std::string> useful = {"verify", "params", "data",
+                                               "seed", "timeout"};
+  for (const std::string &name : line.given)
+    if (!useful.count(name))
+      userError("--{} has no effect with --verify", name);
 }
 
 } // namespace
@@ -203,7 +224,9 @@ CommandLine parseCommandLine(const std::vector<std::string> &arguments) {
   }
   if (line.directory.empty())
     userError("which program? usage: p3d-run DIR --steps=N");
-  if (!line.given.count("steps"))
+  if (line.verify)
+    checkVerifyAlone(line);
+  else if (!line.given.count("steps"))
     userError("--steps=N is missing");
   if (line.run.minLearningRate > line.run.learningRate)
     userError("--min-lr={} is above the learning rate {}",
@@ -240,11 +263,13 @@ void checkFlagsApply(const CommandLine &line, Optimizer optimizer) {
 // not messages: what --help says
 std::string helpText() {
   std::string text =
-      "usage: p3d-run DIR --steps=N [flags]\n\n"
+      "usage: p3d-run DIR --steps=N [flags]\n"
+      "       p3d-run DIR --verify [flags]\n\n"
       "Runs all ranks of a program that p3dc made, as processes of this "
       "machine.\n\n";
   for (const Flag &flag : flags)
-    text += fmt::format("  --{}={}\n        {}\n", flag.name, flag.value,
+    text += fmt::format("  --{}{}{}\n        {}\n", flag.name,
+                        flag.value ? "=" : "", flag.value ? flag.value : "",
                         flag.help);
   return text + "  --help\n        this text\n\n"
                 "Exit codes: 0 fine, 1 input at fault, 2 a bug of p3dc, 3 a "

@@ -10,7 +10,7 @@
 namespace p3d {
 
 struct CommandLine {
-  bool help = false;
+  bool help = false, verify = false;
   std::string directory;
   RunOptions run;
   std::string log, exportPath, gradientsPath;

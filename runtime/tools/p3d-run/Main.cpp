@@ -8,6 +8,7 @@
 #include "runtime/tools/p3d-run/OutputFile.h"
 #include "runtime/tools/p3d-run/Progress.h"
 #include "runtime/tools/p3d-run/Ranks.h"
+#include "runtime/tools/p3d-run/Verify.h"
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -154,6 +155,12 @@ static void run(CommandLine line) {
         line.gradientsPath, gradientTensors(build.distinctPrograms()));
     inherited.push_back(line.run.gradientsFd = gradients->fd());
   }
+  std::unique_ptr<Verification> verification;
+  if (line.verify) {
+    verification = std::make_unique<Verification>(build, line.run);
+    for (int fd : verification->fds())
+      inherited.push_back(fd);
+  }
   Control control = Control::create(build.worldSize());
   setOptions(control, line.run, eventFd);
   Progress progress(build, control, line.run.steps, line.log);
@@ -164,6 +171,8 @@ static void run(CommandLine line) {
     gradients->commit();
   if (weights)
     weights->commit();
+  if (verification)
+    verification->judge(progress.lastStep());
 }
 
 int main(int argc, char **argv) {

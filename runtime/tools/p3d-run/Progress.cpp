@@ -45,10 +45,10 @@ void Progress::readSteps() {
   for (uint32_t index = header.stepsRead.load(); allHaveDone(index); ++index) {
     StepReport report = gather(index);
     signal(header.stepsRead);
-    reported = report.step;
     print(report);
     if (logFile)
       log(report);
+    last = std::move(report);
   }
 }
 

@@ -27,7 +27,8 @@ public:
 
   /// Reports every step that all ranks have done.
   void readSteps();
-  int64_t stepsReported() const { return reported; }
+  int64_t stepsReported() const { return last.step; }
+  const StepReport &lastStep() const { return last; }
   /// Ends a progress line, so that a message starts on its own line.
   void endLine();
 
@@ -43,7 +44,8 @@ private:
   std::string logPath;
   std::FILE *logFile = nullptr;
   bool terminal, lineIsOpen = false;
-  int64_t reported = 0, lastEndNs = 0;
+  StepReport last;
+  int64_t lastEndNs = 0;
 };
 
 } // namespace p3d

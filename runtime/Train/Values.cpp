@@ -1,0 +1,51 @@
+#include "runtime/Train/Values.h"
+#include "runtime/DType.h"
+#include "runtime/Program/Layout.h"
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+namespace p3d {
+
+std::vector<TensorSpec>
+valueTensors(const std::vector<const Program *> &programs) {
+  // A value that several stages keep is the same in all of them.
+  std::map<std::string, TensorSpec> byName;
+  for (const Program *program : programs)
+    for (const Value &value : program->values)
+      byName[value.name] = {value.name, value.dtype, value.paddedShape};
+  std::vector<TensorSpec> tensors;
+  for (auto &[name, spec] : byName)
+    tensors.push_back(spec);
+  return tensors;
+}
+
+static bool isCopy(const Value &value, Coordinates at) {
+  auto cuts = [&](p3d_axis axis) {
+    return std::any_of(
+        value.shards.begin(), value.shards.end(), [&](const ValueShard &shard) {
+          return std::count(shard.axes.begin(), shard.axes.end(), axis) > 0;
+        });
+  };
+  return (at.tp != 0 && !cuts(P3D_TP)) || (at.dp != 0 && !cuts(P3D_DP));
+}
+
+void exportValues(const Program &program, Coordinates at, int64_t mb,
+                  int64_t slot, const char *arena,
+                  const SafetensorsFile &file) {
+  for (const Value &value : program.values) {
+    if (isCopy(value, at))
+      continue;
+    const TensorView &view =
+        file.expect(value.name, value.dtype, value.paddedShape);
+    const char *source = arena + value.offset + slot * value.stride;
+    int64_t bytes = info(value.dtype).bytes;
+    localLayout(value, program, at, mb)
+        .forEachRun([&](int64_t global, int64_t local, int64_t count) {
+          std::memcpy(view.data + global * bytes, source + local * bytes,
+                      size_t(count * bytes));
+        });
+  }
+}
+
+} // namespace p3d
