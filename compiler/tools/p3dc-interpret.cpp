@@ -1,5 +1,6 @@
 // p3dc-interpret: evaluates a graph program in double precision on tensors of safetensors files.
 #include "compiler/ProgramTensors.h"
+#include "dialects/StableHLO/StableHLO.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/CommandLine.h"
@@ -46,7 +47,7 @@ int main(int argc, char **argv) {
   cl::ParseCommandLineOptions(argc, argv, "evaluates a graph program in double precision\n");
 
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  context.loadDialect<graph::GraphDialect>();
+  context.loadDialect<graph::GraphDialect, sdy::SdyDialect>();
   SourceMgr sources;
   mlir::SourceMgrDiagnosticHandler diagnostics(sources, &context);
   auto module = mlir::parseSourceFile<mlir::ModuleOp>(programFile, sources, mlir::ParserConfig(&context));

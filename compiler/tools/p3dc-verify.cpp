@@ -1,6 +1,7 @@
 // p3dc-verify: the judge of `p3d-run DIR --verify`. Interprets the training step that p3dc left in DIR on the files of a run and compares its results.
 #include "compiler/Reference.h"
 #include "compiler/Verification.h"
+#include "dialects/StableHLO/StableHLO.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/CommandLine.h"
@@ -95,7 +96,7 @@ int main(int argc, char **argv) {
   InitLLVM init(argc, argv);
   cl::ParseCommandLineOptions(argc, argv, "compares a run with the double-precision interpretation of its training step\n");
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  context.loadDialect<graph::GraphDialect>();
+  context.loadDialect<graph::GraphDialect, sdy::SdyDialect>();
   Step step = readStep(context, kStepFile);
   auto results = graph::interpret(step.program, readArguments(step.program));
   if (mlir::failed(results))

@@ -363,7 +363,7 @@ FactorRule p3d::graph::getFactorRule(Operation *op) {
 Linearity p3d::graph::getLinearity(Operation *op) {
   return TypeSwitch<Operation *, Linearity>(op)
       .Case<AddOp, SubOp>([](auto) { return Linearity{Linearity::Joint, {0, 1}}; })
-      .Case<NegOp, BroadcastOp, ReshapeOp, TransposeOp, SliceOp, ReverseOp>([](auto) { return Linearity{Linearity::Joint, {0}}; })
+      .Case<NegOp, ConstrainOp, BroadcastOp, ReshapeOp, TransposeOp, SliceOp, ReverseOp>([](auto) { return Linearity{Linearity::Joint, {0}}; })
       .Case([](ConvertOp op) {
         bool floats = isa<FloatType>(shaped(op.getOperand()).getElementType()) && isa<FloatType>(op.getType().getElementType());
         bool widens = floats && shaped(op.getOperand()).getElementTypeBitWidth() <= op.getType().getElementTypeBitWidth();

@@ -222,6 +222,13 @@ def Graph_ConcatOp : Graph_PureOp<"concat"> {
   let assemblyFormat = "$operands attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
+def Graph_ConstrainOp : Graph_PureOp<"constrain", [SameOperandsAndResultType]> {
+  let summary = "x itself, which has to lie as the user wrote: `sharding` is an sdy.sharding over the axes of the user's mesh";
+  let description = [{ Gone at the end of the level shard, which obeys it. Its gradient has to lie in the same way. }];
+  let arguments = (ins Graph_Tensor:$operand, AnyAttr:$sharding);
+  let results = (outs Graph_Tensor:$result);
+  let assemblyFormat = "$operand `:` type($result) `as` $sharding attr-dict";
+}
 def Graph_ReverseOp : Graph_PureOp<"reverse"> {
   let summary = "elements in opposite order along each of `dims`";
   let arguments = (ins Graph_Tensor:$operand, DenseI64ArrayAttr:$dims);
@@ -318,8 +325,18 @@ def Graph_RmsNormGradOp : Graph_PureOp<"rms_norm_grad"> {
   let arguments = (ins Graph_FloatTensor:$dResult, Graph_FloatTensor:$operand, Graph_FloatTensor:$scale, Graph_FloatTensor:$rstd);
   let results = (outs Graph_FloatTensor:$dOperand, Graph_FloatTensor:$dScale);
 }
-def Graph_SoftmaxOp : Graph_Unary<"softmax", "exp(x - max) / sum over the last dimension", Graph_FloatTensor>;
-def Graph_SoftmaxGradOp : Graph_Binary<"softmax_grad", "y * (dy - sum(y * dy)) of (y, dy)", Graph_FloatTensor>;
+def Graph_SoftmaxOp : Graph_PureOp<"softmax", [SameOperandsAndResultType]> {
+  let summary = "exp(x - max) / sum over the last dimension";
+  let arguments = (ins Graph_FloatTensor:$operand);
+  let results = (outs Graph_FloatTensor:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($result)";
+}
+def Graph_SoftmaxGradOp : Graph_PureOp<"softmax_grad", [SameOperandsAndResultType]> {
+  let summary = "y * (dy - sum(y * dy)) of (y, dy)";
+  let arguments = (ins Graph_FloatTensor:$lhs, Graph_FloatTensor:$rhs);
+  let results = (outs Graph_FloatTensor:$result);
+  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($result)";
+}
 def Graph_SoftmaxCrossEntropyOp : Graph_PureOp<"softmax_cross_entropy"> {
   let summary = "loss = log(sum) + max - logits[target] over the last dimension, max the row's largest logit, sum that of exp(logits - max)";
   let description = [{ A target outside [0, v) selects no logit. The loss and the statistics are f32 (f64 for f64 logits). }];

@@ -224,6 +224,7 @@ std::optional<Tensors> interpreter::evaluateShape(Operation *op, Operands in) {
       .Case([&](SliceOp op) { return single(slice(op, *in[0])); })
       .Case([&](PadOp op) { return single(pad(op, *in[0], *in[1])); })
       .Case([&](ConcatOp op) { return single(concat(op, in)); })
+      .Case([&](ConstrainOp) { return single(*in[0]); })
       .Case([&](ReverseOp op) { return single(reverse(op, *in[0])); })
       .Case([&](GatherOp op) { return single(gather(op, *in[0], *in[1])); })
       .Case([&](ScatterAddOp op) { return single(scatterAdd(op, *in[0], *in[1])); })

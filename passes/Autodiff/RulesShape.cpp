@@ -97,6 +97,9 @@ void p3d::addShapeRules(RuleTable &table) {
   table.on<SliceOp>(sliceRule);
   table.on<PadOp>(padRule);
   table.on<ConcatOp>(concatRule);
+  table.on<ConstrainOp>([](ConstrainOp op, Value d, Gradients &g) {
+    g.add(op.getOperand(), [&] { return g.create<ConstrainOp>(d.getType(), d, op.getSharding()); });
+  });
   table.on<ReverseOp>([](ReverseOp op, Value d, Gradients &g) {
     g.add(op.getOperand(), [&] { return g.create<ReverseOp>(d.getType(), d, op.getDims()); });
   });

@@ -23,9 +23,47 @@ struct Initialization {
   bool isTable = false;
 };
 
+/// The argument of the block that `value` is, perhaps in another form; null if it is computed.
+BlockArgument argumentOf(Value value) {
+  while (isa_and_nonnull<graph::ConvertOp, graph::ReshapeOp, graph::TransposeOp, graph::BroadcastOp, graph::SliceOp>(value.getDefiningOp()))
+    value = value.getDefiningOp()->getOperand(0);
+  return dyn_cast<BlockArgument>(value);
+}
+
+bool isBias(Value value) {
+  BlockArgument argument = argumentOf(value);
+  return argument && tensorType(argument).getRank() <= 1;
+}
+
+/// Whether `value` is computed from `ancestor`.
+bool dependsOn(Value value, Value ancestor) {
+  llvm::SetVector<Value> open;
+  open.insert(value);
+  for (size_t i = 0; i < open.size(); ++i) {
+    if (open[i] == ancestor)
+      return true;
+    if (Operation *def = open[i].getDefiningOp())
+      open.insert(def->operand_begin(), def->operand_end());
+  }
+  return false;
+}
+
+/// Whether `value` is what a branch f adds to the residual stream, x + f(x), but for a bias, views, and what weights it by data (the gates of experts).
+bool endsResidualBranch(Value value) {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    if (auto add = dyn_cast<graph::AddOp>(user)) {
+      Value other = add.getLhs() == value ? add.getRhs() : add.getLhs();
+      return isBias(other) ? endsResidualBranch(add) : dependsOn(value, other);
+    }
+    bool isView = isa<graph::ConvertOp, graph::ReshapeOp, graph::TransposeOp, graph::ConstrainOp, graph::ReduceOp>(user);
+    bool isGated = isa<graph::MulOp, graph::EinsumOp>(user) && llvm::none_of(user->getOperands(), argumentOf);
+    return (isView || isGated) && endsResidualBranch(user->getResult(0));
+  });
+}
+
 class UseReader {
 public:
-  explicit UseReader(ModuleOp module) : symbols(module) {}
+  UseReader(ModuleOp module, int64_t layers) : symbols(module), layers(layers) {}
 
   /// What the uses say the parameter is: a norm's scale, a table, an operand of a contraction. A table that is also the head (tied) is a table.
   std::optional<Initialization> read(Value value) {
@@ -48,7 +86,7 @@ private:
     if (isa<graph::LayerNormOp, graph::RmsNormOp>(op))
       return Initialization{use.getOperandNumber() == 1 ? "ones" : "zeros"};
     if (auto einsum = dyn_cast<graph::EinsumOp>(op))
-      return Initialization{"normal", 1 / std::sqrt(fanIn(einsum, use))};
+      return Initialization{"normal", 1 / std::sqrt(fanIn(einsum, use) * (layers > 0 && endsResidualBranch(einsum) ? 2 * layers : 1))};
     bool isVector = tensorType(use.get()).getRank() <= 1;
     if (isVector && isa<graph::MulOp>(op))
       return Initialization{"ones"};
@@ -83,11 +121,19 @@ private:
   }
 
   SymbolTable symbols;
+  /// How many layers add to the residual stream: the sum of twice as many branches has to keep the scale of one.
+  int64_t layers;
 };
+
+int64_t countLayers(ModuleOp module) {
+  int64_t layers = 0;
+  module.walk([&](graph::CallOp call) { layers += call.getLayer().has_value(); });
+  return layers;
+}
 
 struct ChooseInitializationPass : p3d::impl::ChooseInitializationBase<ChooseInitializationPass> {
   void runOnOperation() override {
-    UseReader reader(getOperation());
+    UseReader reader(getOperation(), countLayers(getOperation()));
     OpBuilder builder(&getContext());
     for (auto program : getOperation().getOps<graph::ProgramOp>())
       for (auto [i, argument] : llvm::enumerate(program.getBody().getArguments())) {

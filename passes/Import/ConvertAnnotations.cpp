@@ -39,10 +39,12 @@ LogicalResult convertCustomCall(stablehlo::CustomCallOp op, Translation &t) {
   return success();
 }
 
-/// A constraint of the user on a value inside the function: the value itself; where parameters lie is what p3dc reads.
 LogicalResult convertConstraint(Operation *op, Translation &t) {
-  op->emitRemark() << "this annotation inside the function is not read; annotate arguments of the function";
-  t.bind(op->getResult(0), t.get(op->getOperand(0)));
+  auto sharding = op->getAttrOfType<sdy::TensorShardingAttr>("sharding");
+  if (!sharding)
+    return op->emitOpError() << "has no sharding";
+  Value operand = t.get(op->getOperand(0));
+  t.bind(op->getResult(0), t.create<graph::ConstrainOp>(op->getLoc(), operand.getType(), operand, sharding));
   return success();
 }
 

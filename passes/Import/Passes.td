@@ -227,7 +227,8 @@ def SplitParameters : Pass<"p3d-split-parameters", "::p3d::graph::ProgramOp"> {
 def ChooseInitialization : Pass<"p3d-choose-initialization", "::mlir::ModuleOp"> {
   let summary = "Say how each parameter starts when no file gives it";
   let description = [{
-    By its use: the scale of a norm is 1, other vectors are 0, an embedding N(0, 0.02), a weight of a contraction N(0, 1/sqrt(fan-in)).
+    By its use: the scale of a norm is 1, other vectors are 0, an embedding N(0, 0.02), a weight of a contraction N(0, 1/sqrt(fan-in)); one that ends
+    a branch f of a residual x + f(x) is also divided by sqrt(2 x layers), so that the sum of all branches keeps its scale.
 
     graph.program @loss(%w: tensor<16x4xf32> {graph.role = "param"}) ... graph.einsum "bd,df->bf" %x, %w
     // becomes

@@ -2,6 +2,7 @@
 #include "passes/Import/GraphPatterns.h"
 #include "passes/Import/Passes.h"
 #include "passes/Import/SliceDims.h"
+#include "dialects/StableHLO/StableHLO.h"
 
 namespace p3d {
 #define GEN_PASS_DEF_SPLITPARAMETERS
@@ -11,6 +12,8 @@ namespace p3d {
 using namespace mlir;
 using namespace p3d;
 using namespace p3d::import;
+
+static constexpr llvm::StringLiteral kUserShardingAttr = "graph.user_sharding";
 
 namespace {
 
@@ -42,7 +45,7 @@ public:
         auto [type, origin] = describe(argument, *pieces, i);
         places.push_back(argument.getArgNumber());
         types.push_back(type);
-        attributes.push_back(attributesOf(argument, origin));
+        attributes.push_back(attributesOf(argument, origin, type.getRank() < graph::tensorType(argument).getRank() ? pieces->dim : -1));
         locations.push_back(argument.getLoc());
       }
       old.set(argument.getArgNumber());
@@ -109,12 +112,26 @@ private:
     return true;
   }
 
-  DictionaryAttr attributesOf(BlockArgument argument, const Origin &origin) {
+  /// `dropped` is the dimension that the piece does not have, or -1.
+  DictionaryAttr attributesOf(BlockArgument argument, const Origin &origin, int64_t dropped) {
     NamedAttrList list(program.getArgAttrDict(argument.getArgNumber()));
+    auto sharding = dyn_cast_or_null<sdy::TensorShardingAttr>(list.get(kUserShardingAttr));
+    if (sharding && dropped >= 0 && dropped < int64_t(sharding.getDimShardings().size()))
+      list.set(kUserShardingAttr, withoutDim(sharding, dropped, argument.getLoc()));
     list.set(graph::kGlobalShapeAttr, builder.getDenseI64ArrayAttr(origin.globalShape));
     list.set(graph::kPieceOffsetAttr, builder.getDenseI64ArrayAttr(origin.offset));
     list.set(graph::kPieceShapeAttr, builder.getDenseI64ArrayAttr(origin.shape));
     return list.getDictionary(program.getContext());
+  }
+
+  /// The layers of a stack are cut by stages, whatever the annotation says of their dimension.
+  static sdy::TensorShardingAttr withoutDim(sdy::TensorShardingAttr sharding, int64_t dim, Location location) {
+    SmallVector<sdy::DimensionShardingAttr> dims(sharding.getDimShardings());
+    if (!dims[dim].getAxes().empty())
+      emitWarning(location) << "the annotation shards dimension " << dim << ", which holds layers; these are cut by pp of --mesh instead";
+    dims.erase(dims.begin() + dim);
+    return sdy::TensorShardingAttr::get(sharding.getContext(), sharding.getMeshOrRef(), dims, sharding.getReplicatedAxes(), sharding.getUnreducedAxes(),
+                                        sharding.getUnreducedKind());
   }
 
   /// Uses of the slices become uses of the new arguments, which stand before the old one.

@@ -15,7 +15,7 @@ bool isSplat(graph::ConstantOp op) {
 }
 
 bool isElementwise(Operation *op) {
-  return op->hasTrait<graph::Elementwise>() && !isa<graph::SoftmaxOp, graph::SoftmaxGradOp>(op);
+  return op->hasTrait<graph::Elementwise>();
 }
 
 /// Costs less to compute again than to read back.

@@ -9,33 +9,6 @@ namespace {
 /// Classes searched exhaustively: those that hold the most parameters; the others are added one by one.
 constexpr size_t kExhaustive = 6;
 
-class Search {
-public:
-  Search(ModuleOp module, const DimClasses &classes, dist::MeshAttr mesh) : module(module), classes(classes), mesh(mesh) {}
-
-  /// Work and parameters per rank as parts of the whole, and bytes as a part of what all parameters and activations weigh: communication
-  /// decides only between cuts that leave equal work.
-  double costOf(const SmallVector<bool> &cut) {
-    ShardingAnalysis analysis(module, classes, {mesh, cut});
-    if (failed(analysis.run(/*quiet=*/true)))
-      return std::numeric_limits<double>::infinity();
-    const ShardingCost &cost = analysis.cost();
-    if (!reference)
-      reference = cost.bytes > 0 ? cost.bytes : 1;
-    double flops = cost.uncutFlops > 0 ? cost.flops / cost.uncutFlops : 0;
-    double parameters = cost.uncutParameters > 0 ? cost.parameters / cost.uncutParameters : 0;
-    return flops + parameters + kBytesWeight * cost.bytes / *reference;
-  }
-  void setReference(double bytes) { reference = bytes; }
-
-private:
-  static constexpr double kBytesWeight = 0.5;
-  ModuleOp module;
-  const DimClasses &classes;
-  dist::MeshAttr mesh;
-  std::optional<double> reference;
-};
-
 /// Bytes of every tensor of the module, the scale for communication.
 double totalBytes(ModuleOp module) {
   double bytes = 0;
@@ -46,6 +19,32 @@ double totalBytes(ModuleOp module) {
   });
   return std::max(bytes, 1.0);
 }
+
+class Search {
+public:
+  Search(ModuleOp module, const DimClasses &classes, dist::MeshAttr mesh, const UserShardings &user)
+      : module(module), classes(classes), mesh(mesh), user(user), scale(totalBytes(module)) {}
+
+  /// Work and parameters per rank as parts of the whole, and bytes as a part of what all parameters and activations weigh: communication
+  /// decides only between cuts that leave equal work.
+  double costOf(const SmallVector<bool> &cut) {
+    ShardingAnalysis analysis(module, classes, {mesh, cut, &user.constraints});
+    if (failed(analysis.run(/*quiet=*/true)))
+      return std::numeric_limits<double>::infinity();
+    const ShardingCost &cost = analysis.cost();
+    double flops = cost.uncutFlops > 0 ? cost.flops / cost.uncutFlops : 0;
+    double parameters = cost.uncutParameters > 0 ? cost.parameters / cost.uncutParameters : 0;
+    return flops + parameters + kBytesWeight * cost.bytes / scale;
+  }
+
+private:
+  static constexpr double kBytesWeight = 0.5;
+  ModuleOp module;
+  const DimClasses &classes;
+  dist::MeshAttr mesh;
+  const UserShardings &user;
+  double scale;
+};
 
 /// The open classes of parameter dimensions, those of the largest parameters first.
 SmallVector<int> candidates(ModuleOp module, const DimClasses &classes, ArrayRef<std::optional<bool>> fixed) {
@@ -67,15 +66,14 @@ SmallVector<int> candidates(ModuleOp module, const DimClasses &classes, ArrayRef
 } // namespace
 
 SmallVector<bool> p3d::shard::chooseTensorParallel(ModuleOp module, const DimClasses &classes, dist::MeshAttr mesh,
-                                                   ArrayRef<std::optional<bool>> fixed) {
+                                                   const UserShardings &user) {
   SmallVector<bool> best(classes.size(), false);
-  for (auto [cls, choice] : llvm::enumerate(fixed))
+  for (auto [cls, choice] : llvm::enumerate(user.fixed))
     best[cls] = choice.value_or(false);
   if (mesh.getTp() == 1)
     return best;
-  Search search(module, classes, mesh);
-  search.setReference(totalBytes(module));
-  SmallVector<int> open = candidates(module, classes, fixed);
+  Search search(module, classes, mesh, user);
+  SmallVector<int> open = candidates(module, classes, user.fixed);
   size_t searched = std::min(open.size(), kExhaustive);
   double bestCost = search.costOf(best);
   SmallVector<bool> base = best;

@@ -2,12 +2,13 @@
 #pragma once
 
 #include "passes/Shard/ShardingAnalysis.h"
+#include "passes/Shard/UserShardings.h"
 
 namespace p3d::shard {
 
 /// Searches the classes that occur in parameters for the set whose cut leaves each rank the least work and the fewest parameters, then the fewest bytes
-/// to move. `fixed` holds the classes that the user's annotations decide: cut, not cut, or open.
+/// to move, under what the user has decided.
 llvm::SmallVector<bool> chooseTensorParallel(mlir::ModuleOp module, const DimClasses &classes, dist::MeshAttr mesh,
-                                             llvm::ArrayRef<std::optional<bool>> fixed);
+                                             const UserShardings &user);
 
 } // namespace p3d::shard

@@ -18,6 +18,8 @@ constexpr llvm::StringLiteral kBatchDimAttr = "graph.batch_dim";
 
 /// What a person calls an operation: its mnemonic and, for an einsum, its spec.
 std::string describe(Operation *op) {
+  if (isa<graph::ConstrainOp>(op))
+    return "what the user constrains";
   std::string text = op->getName().getStringRef().str();
   if (auto einsum = dyn_cast<graph::EinsumOp>(op))
     text += " " + einsum.getSpec().str();
@@ -27,6 +29,8 @@ std::string describe(Operation *op) {
 }
 
 std::string reasonFor(const Move &move) {
+  if (isa<graph::ConstrainOp>(move.use->getOwner()))
+    return "the user wants it so";
   Operation *def = move.use->get().getDefiningOp();
   std::string source = def ? describe(def) : "an argument", user = describe(move.use->getOwner());
   if (move.from.tpPartial || move.from.batchPartial)
@@ -47,6 +51,7 @@ public:
     for (Operation &op : *module.getBody())
       if (auto function = dyn_cast<FunctionOpInterface>(op))
         annotate(function);
+    dropConstraints();
     module->setAttr(dist::kMeshAttr, mesh);
   }
 
@@ -107,6 +112,14 @@ private:
       }
   }
 
+  /// What they want is now said by shardings and reshards.
+  void dropConstraints() {
+    module.walk([](graph::ConstrainOp op) {
+      op.replaceAllUsesWith(op.getOperand());
+      op.erase();
+    });
+  }
+
   void annotate(FunctionOpInterface function) {
     bool hasMb = !function->hasAttr(kPrologueAttr);
     Block &body = function.getFunctionBody().front();
@@ -148,11 +161,11 @@ struct PropagateShardingsPass : shard::impl::PropagateShardingsBase<PropagateSha
     auto mesh = dist::MeshAttr::get(&getContext(), tp, pp, dp, microbatches);
     if (failed(checkBatch(module, classes)))
       return signalPassFailure();
-    FailureOr<SmallVector<std::optional<bool>>> fixed = readUserShardings(module, classes);
-    if (failed(fixed))
+    FailureOr<UserShardings> user = readUserShardings(module, classes);
+    if (failed(user))
       return signalPassFailure();
-    SmallVector<bool> cut = chooseTensorParallel(module, classes, mesh, *fixed);
-    ShardingAnalysis analysis(module, classes, {mesh, cut});
+    SmallVector<bool> cut = chooseTensorParallel(module, classes, mesh, *user);
+    ShardingAnalysis analysis(module, classes, {mesh, cut, &user->constraints});
     // In this order: where no choice can be right the search finds nothing to cut, and the analysis knows why.
     if (failed(analysis.run()) || failed(checkTensorParallel(module, classes, cut)))
       return signalPassFailure();

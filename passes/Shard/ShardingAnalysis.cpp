@@ -36,7 +36,7 @@ Placement complete(Placement placement) {
 
 /// Operations that are cheaper to apply to partial sums than to communicate for.
 bool isCheapOnPartialSums(Operation *op) {
-  return isa<graph::AddOp, graph::SubOp, graph::NegOp, graph::ConvertOp, graph::ReshapeOp, graph::TransposeOp, graph::MulOp,
+  return isa<graph::AddOp, graph::SubOp, graph::NegOp, graph::ConstrainOp, graph::ConvertOp, graph::ReshapeOp, graph::TransposeOp, graph::MulOp,
              graph::DivOp, graph::ReduceOp>(op);
 }
 
@@ -249,13 +249,22 @@ int ShardingAnalysis::chooseTpFactor(Operation *op) const {
   return best;
 }
 
+/// What the user wants, -1 for nothing cut.
+std::optional<int> ShardingAnalysis::constrainedTpFactor(Operation *op) const {
+  auto found = options.constraints->find(op);
+  if (found == options.constraints->end() || options.mesh.getTp() == 1)
+    return std::nullopt;
+  return found->second < 0 ? -1 : classes.ruleOf(op).operands[0][found->second].front();
+}
+
 LogicalResult ShardingAnalysis::runOp(Operation *op) {
   const graph::FactorRule &rule = classes.ruleOf(op);
   FailureOr<int> batch = batchFactor(op);
   if (failed(batch))
     return failure();
-  bool passTp = passesPartial(op, /*overTp=*/true), passBatch = *batch < 0 && passesPartial(op, /*overTp=*/false);
-  int tp = passTp ? -1 : chooseTpFactor(op);
+  std::optional<int> constrained = constrainedTpFactor(op);
+  bool passTp = !constrained && passesPartial(op, /*overTp=*/true), passBatch = *batch < 0 && passesPartial(op, /*overTp=*/false);
+  int tp = constrained ? *constrained : passTp ? -1 : chooseTpFactor(op);
   for (OpOperand &use : op->getOpOperands()) {
     const graph::TensorFactors &dims = rule.operands[use.getOperandNumber()];
     Placement now = placementOf(use.get()), need;

@@ -38,6 +38,8 @@ struct ShardingOptions {
   dist::MeshAttr mesh;
   /// For each class whether tp cuts it.
   llvm::SmallVector<bool> cut;
+  /// UserShardings::constraints; outlives the analysis.
+  const llvm::DenseMap<mlir::Operation *, int> *constraints;
 };
 
 /// Seconds-free cost of a choice: work and storage per rank as parts of the whole (1 = nothing cut), bytes moved over tp per step and rank.
@@ -70,6 +72,7 @@ private:
   mlir::FailureOr<int> batchFactor(mlir::Operation *op);
   bool passesPartial(mlir::Operation *op, bool overTp) const;
   int chooseTpFactor(mlir::Operation *op) const;
+  std::optional<int> constrainedTpFactor(mlir::Operation *op) const;
   double moveCost(mlir::Value value, const Placement &from, const Placement &to) const;
   void addFlops(mlir::Operation *op, int tpFactor);
   Placement argumentPlacement(mlir::Value argument) const;

@@ -4,7 +4,10 @@
 What a run is verified against stands in the output directory as text, so a program is made wrong by changing its reference: the run has to end with
 exit code 2 and name the operation that was changed.
 """
+import json
+import math
 import re
+import struct
 import subprocess
 import sys
 import tempfile
@@ -46,6 +49,39 @@ def change(out, block, operation, number, before, after):
         path.write_text(text[:start] + "\n".join(lines) + text[end:])
 
 
+ANNOTATED = """
+module @annotated {
+  sdy.mesh @mesh = <["data"=2, "model"=2]>
+  func.func public @main(%w: tensor<16x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"model"}]>} loc("params['w']"),
+                         %v: tensor<64x16xf32> loc("params['v']"),
+                         %x: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>} loc("batch['x']")) -> tensor<f32> {
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %h = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x16xf32>, tensor<16x64xf32>) -> tensor<8x64xf32>
+    %a = stablehlo.tanh %h : tensor<8x64xf32>
+    %c = sdy.sharding_constraint %a <@mesh, [{"data"}, {}]> : tensor<8x64xf32>
+    %o = stablehlo.dot_general %c, %v, contracting_dims = [1] x [0] : (tensor<8x64xf32>, tensor<64x16xf32>) -> tensor<8x16xf32>
+    %d = sdy.sharding_constraint %o <@mesh, [{"data"}, {"model"}]> : tensor<8x16xf32>
+    %q = stablehlo.multiply %d, %d : tensor<8x16xf32>
+    %s = stablehlo.reduce(%q init: %zero) applies stablehlo.add across dimensions = [0, 1] : (tensor<8x16xf32>, tensor<f32>) -> tensor<f32>
+    return %s : tensor<f32>
+  }
+}
+"""
+
+
+def check_annotated(place):
+    """Annotations inside decide where values lie, and nothing else."""
+    (place / "annotated.mlir").write_text(ANNOTATED)
+    sharded = subprocess.run([BUILD / "bin" / "p3dc", place / "annotated.mlir", "--mesh=2x1x2", "--emit=shard"], capture_output=True, text=True)
+    expect("annotations inside are obeyed", sharded, 0, r"tanh.*<\[{dp:4},{tp:32}\]>", r"reshard.*to <\[{dp:4},{}\]> why .the user wants it so")
+    batch = place / "batch.safetensors"
+    values = struct.pack("<128f", *(math.sin(i) for i in range(128)))
+    header = json.dumps({"batch.x": {"dtype": "F32", "shape": [8, 16], "data_offsets": [0, len(values)]}}).encode()
+    batch.write_bytes(struct.pack("<Q", len(header)) + header + values)
+    subprocess.run([BUILD / "bin" / "p3dc", place / "annotated.mlir", "--mesh=2x1x2", "-o", place / "annotated"], check=True, stdout=subprocess.DEVNULL)
+    expect("annotated on 2x1x2", verify(place / "annotated", f"--data={batch}"), 0, "verified")
+
+
 def main():
     with tempfile.TemporaryDirectory() as directory:
         place = Path(directory)
@@ -62,6 +98,7 @@ def main():
         compile_model("llama_tiny", "2x2x2", llama)
         change(llama, "layer.bwd", "graph.attention_grad", 0, r"scale = \S+", "scale = 5.0e-01")
         expect("a wrong backward operation", verify(llama, data), 2, "WRONG", r"first that differs: graph\.\w+ \(.*\) in block @layer\.bwd, which gives grads\.layer_7")
+        check_annotated(place)
         (llama / "verify" / "step.mlir").unlink()
         expect("no reference", verify(llama, data), 1, "--verify needs a compile that began with the model")
     sys.exit(f"{len(faults)} cases failed" if faults else 0)

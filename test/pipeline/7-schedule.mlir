@@ -67,7 +67,7 @@ module attributes {dist.mesh = #dist.mesh<tp = 2, pp = 2, dp = 2, mb = 2>} {
   pipe.stage @stage0 index 0 layers [0, 0] attributes {order = ["F0", "F1", "B0", "B1", "S", "U"], slots = 2 : i64} {
     pipe.buffer  parameter @params.l0.up : tensor<16x32xf32> of tensor<16x64xf32> {dist.sharding = #dist.sharding<[{},{tp:32}]>, graph.init = {kind = "normal", std = 2.500000e-01 : f64}, graph.name = "params.l0.up", graph.role = "param"}
     pipe.buffer  input @batch.x : tensor<4x16xf32> of tensor<8x16xf32> {dist.sharding = #dist.sharding<[{dp:4},{}]>, graph.batch_dim = 0 : i64, graph.name = "batch.x", graph.role = "input"}
-    pipe.buffer  activation @layer0.1 : tensor<2x32xf32>
+    pipe.buffer  activation @layer0.1 : tensor<2x32xf32> {dist.sharding = #dist.sharding<[{dp,mb:2},{tp:32}]>}
     pipe.buffer  gradient @grads.l0.up : tensor<16x32xf32> {dist.sharding = #dist.sharding<[{},{tp:32}] unreduced{dp,mb}>, pipe.of = @params.l0.up}
     pipe.task  forward {
       %0 = pipe.read @params.l0.up : tensor<16x32xf32>
@@ -95,15 +95,15 @@ module attributes {dist.mesh = #dist.mesh<tp = 2, pp = 2, dp = 2, mb = 2>} {
   pipe.stage @stage1 index 1 layers [1, 1] attributes {order = ["P", "F0", "B0", "F1", "B1", "S", "U"], slots = 1 : i64} {
     pipe.buffer  parameter @params.l0.down : tensor<32x16xf32> of tensor<64x16xf32> {dist.sharding = #dist.sharding<[{tp:32},{}]>, graph.init = {kind = "normal", std = 1.250000e-01 : f64}, graph.name = "params.l0.down", graph.role = "param"}
     pipe.buffer  parameter @params.l1.up : tensor<16x32xf32> of tensor<16x64xf32> {dist.sharding = #dist.sharding<[{},{tp:32}]>, graph.init = {kind = "normal", std = 2.500000e-01 : f64}, graph.name = "params.l1.up", graph.role = "param"}
-    pipe.buffer  parameter @params.l1.down : tensor<32x16xf32> of tensor<64x16xf32> {dist.sharding = #dist.sharding<[{tp:32},{}]>, graph.init = {kind = "normal", std = 1.250000e-01 : f64}, graph.name = "params.l1.down", graph.role = "param"}
+    pipe.buffer  parameter @params.l1.down : tensor<32x16xf32> of tensor<64x16xf32> {dist.sharding = #dist.sharding<[{tp:32},{}]>, graph.init = {kind = "normal", std = 6.250000e-02 : f64}, graph.name = "params.l1.down", graph.role = "param"}
     pipe.buffer  input @batch.x : tensor<4x16xf32> of tensor<8x16xf32> {dist.sharding = #dist.sharding<[{dp:4},{}]>, graph.batch_dim = 0 : i64, graph.name = "batch.x", graph.role = "input"}
     pipe.buffer  input @batch.t : tensor<4x16xf32> of tensor<8x16xf32> {dist.sharding = #dist.sharding<[{dp:4},{}]>, graph.batch_dim = 0 : i64, graph.name = "batch.t", graph.role = "input"}
     pipe.buffer  input @batch.mask : tensor<4xf32> of tensor<8xf32> {dist.sharding = #dist.sharding<[{dp:4}]>, graph.batch_dim = 0 : i64, graph.name = "batch.mask", graph.role = "input"}
     pipe.buffer  complete @prologue.0 : tensor<f32>
-    pipe.buffer  activation @last.1 : tensor<2x16xf32>
-    pipe.buffer  activation @last.2 : tensor<2x32xf32>
-    pipe.buffer  activation @last.3 : tensor<2x16xf32>
-    pipe.buffer  activation @layer0.0 : tensor<2x32xf32>
+    pipe.buffer  activation @last.1 : tensor<2x16xf32> {dist.sharding = #dist.sharding<[{dp,mb:2},{}]>}
+    pipe.buffer  activation @last.2 : tensor<2x32xf32> {dist.sharding = #dist.sharding<[{dp,mb:2},{tp:32}]>}
+    pipe.buffer  activation @last.3 : tensor<2x16xf32> {dist.sharding = #dist.sharding<[{dp,mb:2},{}]>}
+    pipe.buffer  activation @layer0.0 : tensor<2x32xf32> {dist.sharding = #dist.sharding<[{dp,mb:2},{tp:32}]>}
     pipe.buffer  gradient @grads.l0.down : tensor<32x16xf32> {dist.sharding = #dist.sharding<[{tp:32},{}] unreduced{dp,mb}>, pipe.of = @params.l0.down}
     pipe.buffer  gradient @grads.l1.down : tensor<32x16xf32> {dist.sharding = #dist.sharding<[{tp:32},{}] unreduced{dp,mb}>, pipe.of = @params.l1.down}
     pipe.buffer  gradient @grads.l1.up : tensor<16x32xf32> {dist.sharding = #dist.sharding<[{},{tp:32}] unreduced{dp,mb}>, pipe.of = @params.l1.up}

@@ -65,7 +65,7 @@ module attributes {dist.mesh = #dist.mesh<tp = 2, pp = 2, dp = 2, mb = 2>} {
     exec.buffer  parameter @m.params.l0.up at 2048 : memref<16x32xf32> of f32 {exec.state = "m", exec.state_of = @params.l0.up}
     exec.buffer  parameter @v.params.l0.up at 4096 : memref<16x32xf32> of f32 {exec.state = "v", exec.state_of = @params.l0.up}
     exec.buffer  input @batch.x at 6144 : memref<4x16xf32> of f32 global tensor<8x16xf32> {dist.sharding = #dist.sharding<[{dp:4},{}]>, graph.batch_dim = 0 : i64, graph.name = "batch.x", graph.role = "input"}
-    exec.buffer  activation @layer0.1 at 8448 stride 512 : memref<2x32xf32> of f32
+    exec.buffer  activation @layer0.1 at 8448 stride 512 : memref<2x32xf32> of f32 {dist.sharding = #dist.sharding<[{dp,mb:2},{tp:32}]>}
     exec.buffer  gradient @grads.l0.up at 6400 : memref<16x32xf32> of f32 {dist.sharding = #dist.sharding<[{},{tp:32}] unreduced{dp,mb}>, pipe.of = @params.l0.up}
     exec.buffer  activation @send.0.forward at 8704 stride 512 : memref<2x32xf32> of f32
     exec.task  forward scratch 256 at 9472 {
@@ -104,17 +104,17 @@ module attributes {dist.mesh = #dist.mesh<tp = 2, pp = 2, dp = 2, mb = 2>} {
     exec.buffer  parameter @params.l1.up at 6144 : memref<16x32xf32> of f32 global tensor<16x64xf32> {dist.sharding = #dist.sharding<[{},{tp:32}]>, graph.init = {kind = "normal", std = 2.500000e-01 : f64}, graph.name = "params.l1.up", graph.role = "param"}
     exec.buffer  parameter @m.params.l1.up at 8192 : memref<16x32xf32> of f32 {exec.state = "m", exec.state_of = @params.l1.up}
     exec.buffer  parameter @v.params.l1.up at 10240 : memref<16x32xf32> of f32 {exec.state = "v", exec.state_of = @params.l1.up}
-    exec.buffer  parameter @params.l1.down at 12288 : memref<32x16xf32> of f32 global tensor<64x16xf32> {dist.sharding = #dist.sharding<[{tp:32},{}]>, graph.init = {kind = "normal", std = 1.250000e-01 : f64}, graph.name = "params.l1.down", graph.role = "param"}
+    exec.buffer  parameter @params.l1.down at 12288 : memref<32x16xf32> of f32 global tensor<64x16xf32> {dist.sharding = #dist.sharding<[{tp:32},{}]>, graph.init = {kind = "normal", std = 6.250000e-02 : f64}, graph.name = "params.l1.down", graph.role = "param"}
     exec.buffer  parameter @m.params.l1.down at 14336 : memref<32x16xf32> of f32 {exec.state = "m", exec.state_of = @params.l1.down}
     exec.buffer  parameter @v.params.l1.down at 16384 : memref<32x16xf32> of f32 {exec.state = "v", exec.state_of = @params.l1.down}
     exec.buffer  input @batch.x at 18432 : memref<4x16xf32> of f32 global tensor<8x16xf32> {dist.sharding = #dist.sharding<[{dp:4},{}]>, graph.batch_dim = 0 : i64, graph.name = "batch.x", graph.role = "input"}
     exec.buffer  input @batch.t at 18688 : memref<4x16xf32> of f32 global tensor<8x16xf32> {dist.sharding = #dist.sharding<[{dp:4},{}]>, graph.batch_dim = 0 : i64, graph.name = "batch.t", graph.role = "input"}
     exec.buffer  input @batch.mask at 18944 : memref<4xf32> of f32 global tensor<8xf32> {dist.sharding = #dist.sharding<[{dp:4}]>, graph.batch_dim = 0 : i64, graph.name = "batch.mask", graph.role = "input"}
     exec.buffer  complete @prologue.0 at 19008 : memref<f32> of f32
-    exec.buffer  activation @last.1 at 25280 stride 1024 : memref<2x16xf32> of f32
-    exec.buffer  activation @last.2 at 25408 stride 1024 : memref<2x32xf32> of f32
-    exec.buffer  activation @last.3 at 25664 stride 1024 : memref<2x16xf32> of f32
-    exec.buffer  activation @layer0.0 at 25792 stride 1024 : memref<2x32xf32> of f32
+    exec.buffer  activation @last.1 at 25280 stride 1024 : memref<2x16xf32> of f32 {dist.sharding = #dist.sharding<[{dp,mb:2},{}]>}
+    exec.buffer  activation @last.2 at 25408 stride 1024 : memref<2x32xf32> of f32 {dist.sharding = #dist.sharding<[{dp,mb:2},{tp:32}]>}
+    exec.buffer  activation @last.3 at 25664 stride 1024 : memref<2x16xf32> of f32 {dist.sharding = #dist.sharding<[{dp,mb:2},{}]>}
+    exec.buffer  activation @layer0.0 at 25792 stride 1024 : memref<2x32xf32> of f32 {dist.sharding = #dist.sharding<[{dp,mb:2},{tp:32}]>}
     exec.buffer  gradient @grads.l0.down at 19072 : memref<32x16xf32> of f32 {dist.sharding = #dist.sharding<[{tp:32},{}] unreduced{dp,mb}>, pipe.of = @params.l0.down}
     exec.buffer  gradient @grads.l1.down at 21120 : memref<32x16xf32> of f32 {dist.sharding = #dist.sharding<[{tp:32},{}] unreduced{dp,mb}>, pipe.of = @params.l1.down}
     exec.buffer  gradient @grads.l1.up at 23168 : memref<16x32xf32> of f32 {dist.sharding = #dist.sharding<[{},{tp:32}] unreduced{dp,mb}>, pipe.of = @params.l1.up}

@@ -101,6 +101,7 @@ std::vector<GradientCase> shapeCases() {
              "%r = graph.pad %x, %v low [-1] high [-2] interior [0] : (tensor<5xf32>, tensor<f32>) -> tensor<2xf32>"),
       custom("concat", "%x: tensor<2x1xf32>, %y: tensor<2x3xf32>", "tensor<2x5xf32>",
              "%r = graph.concat %x, %y, %x {dim = 1 : i64} : (tensor<2x1xf32>, tensor<2x3xf32>, tensor<2x1xf32>) -> tensor<2x5xf32>"),
+      custom("constrain", "%x: tensor<2x3xf32>", "tensor<2x3xf32>", "%r = graph.constrain %x : tensor<2x3xf32> as \"anything\""),
       custom("reverse", "%x: tensor<2x3xf32>", "tensor<2x3xf32>", "%r = graph.reverse %x dims [1] : (tensor<2x3xf32>) -> tensor<2x3xf32>"),
       custom("gather", "%x: tensor<5x2xf32>, %i: tensor<2x3xi32> {test.range = [-2, 8]}", "tensor<2x3x2xf32>",
              "%r = graph.gather %x, %i {axis = 0 : i64, batch_dims = 0 : i64} : (tensor<5x2xf32>, tensor<2x3xi32>) -> tensor<2x3x2xf32>"),

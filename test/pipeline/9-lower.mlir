@@ -1,0 +1,171 @@
+// The model after the level lower: one kernel, the forward pass of a layer, and the first stage. This page is what the compiler prints; update.sh makes it.
+// RUN: p3dc %S/model.stablehlo --mesh=2x2x2 --microbatches=2 --emit=lower | sed -n '/llvm.func @kernel.tanh/,/^    }/p; /llvm.func @p3d_block.layer.fwd(%/,/^    }/p; /^  module @stage0/,/^  }/p' > %t && grep -v '^//' %s | diff - %t
+    llvm.func @kernel.tanh(%arg0: !llvm.ptr {llvm.noalias}, %arg1: !llvm.ptr {llvm.noalias}) attributes {sym_visibility = "private"} {
+      %0 = llvm.mlir.undef : !llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)>
+      %1 = llvm.insertvalue %arg1, %0[0] : !llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)> 
+      %2 = llvm.insertvalue %arg1, %1[1] : !llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)> 
+      %3 = llvm.mlir.constant(0 : index) : i64
+      %4 = llvm.insertvalue %3, %2[2] : !llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)> 
+      %5 = llvm.mlir.constant(64 : index) : i64
+      %6 = llvm.insertvalue %5, %4[3, 0] : !llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)> 
+      %7 = llvm.mlir.constant(1 : index) : i64
+      %8 = llvm.insertvalue %7, %6[4, 0] : !llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)> 
+      %9 = llvm.mlir.undef : !llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)>
+      %10 = llvm.insertvalue %arg0, %9[0] : !llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)> 
+      %11 = llvm.insertvalue %arg0, %10[1] : !llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)> 
+      %12 = llvm.mlir.constant(0 : index) : i64
+      %13 = llvm.insertvalue %12, %11[2] : !llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)> 
+      %14 = llvm.mlir.constant(64 : index) : i64
+      %15 = llvm.insertvalue %14, %13[3, 0] : !llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)> 
+      %16 = llvm.mlir.constant(1 : index) : i64
+      %17 = llvm.insertvalue %16, %15[4, 0] : !llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)> 
+      %18 = llvm.mlir.constant(1.19825836E-6 : f32) : f32
+      %19 = llvm.mlir.constant(1.18534706E-4 : f32) : f32
+      %20 = llvm.mlir.constant(0.00226843474 : f32) : f32
+      %21 = llvm.mlir.constant(0.00489352504 : f32) : f32
+      %22 = llvm.mlir.constant(-2.76076837E-16 : f32) : f32
+      %23 = llvm.mlir.constant(2.00018794E-13 : f32) : f32
+      %24 = llvm.mlir.constant(-8.60467184E-11 : f32) : f32
+      %25 = llvm.mlir.constant(5.12229725E-8 : f32) : f32
+      %26 = llvm.mlir.constant(1.48572235E-5 : f32) : f32
+      %27 = llvm.mlir.constant(6.37261954E-4 : f32) : f32
+      %28 = llvm.mlir.constant(0.00489352457 : f32) : f32
+      %29 = llvm.mlir.constant(4.000000e-04 : f32) : f32
+      %30 = llvm.mlir.constant(7.99881172 : f32) : f32
+      %31 = llvm.mlir.constant(-7.99881172 : f32) : f32
+      %32 = llvm.mlir.constant(0 : index) : i64
+      %33 = llvm.mlir.constant(64 : index) : i64
+      %34 = llvm.mlir.constant(1 : index) : i64
+      llvm.br ^bb1(%32 : i64)
+    ^bb1(%35: i64):  // 2 preds: ^bb0, ^bb2
+      %36 = llvm.icmp "slt" %35, %33 : i64
+      llvm.cond_br %36, ^bb2, ^bb3
+    ^bb2:  // pred: ^bb1
+      %37 = llvm.extractvalue %17[1] : !llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)> 
+      %38 = llvm.getelementptr %37[%35] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+      %39 = llvm.load %38 : !llvm.ptr -> f32
+      %40 = llvm.fcmp "ult" %39, %30 : f32
+      %41 = llvm.select %40, %39, %30 : i1, f32
+      %42 = llvm.fcmp "ugt" %41, %31 : f32
+      %43 = llvm.select %42, %41, %31 : i1, f32
+      %44 = llvm.intr.fabs(%39)  : (f32) -> f32
+      %45 = llvm.fcmp "olt" %44, %29 : f32
+      %46 = llvm.fmul %43, %43  : f32
+      %47 = llvm.intr.fma(%46, %22, %23)  : (f32, f32, f32) -> f32
+      %48 = llvm.intr.fma(%46, %47, %24)  : (f32, f32, f32) -> f32
+      %49 = llvm.intr.fma(%46, %48, %25)  : (f32, f32, f32) -> f32
+      %50 = llvm.intr.fma(%46, %49, %26)  : (f32, f32, f32) -> f32
+      %51 = llvm.intr.fma(%46, %50, %27)  : (f32, f32, f32) -> f32
+      %52 = llvm.intr.fma(%46, %51, %28)  : (f32, f32, f32) -> f32
+      %53 = llvm.fmul %43, %52  : f32
+      %54 = llvm.intr.fma(%46, %18, %19)  : (f32, f32, f32) -> f32
+      %55 = llvm.intr.fma(%46, %54, %20)  : (f32, f32, f32) -> f32
+      %56 = llvm.intr.fma(%46, %55, %21)  : (f32, f32, f32) -> f32
+      %57 = llvm.fdiv %53, %56  : f32
+      %58 = llvm.select %45, %43, %57 : i1, f32
+      %59 = llvm.extractvalue %8[1] : !llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)> 
+      %60 = llvm.getelementptr %59[%35] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+      llvm.store %58, %60 : f32, !llvm.ptr
+      %61 = llvm.add %35, %34 : i64
+      llvm.br ^bb1(%61 : i64)
+    ^bb3:  // pred: ^bb1
+      llvm.return
+    }
+    llvm.func @p3d_block.layer.fwd(%arg0: !llvm.ptr, %arg1: !llvm.ptr, %arg2: !llvm.ptr, %arg3: !llvm.ptr, %arg4: !llvm.ptr, %arg5: i64) {
+      %0 = llvm.mlir.addressof @constant_1 : !llvm.ptr
+      %1 = llvm.mlir.constant(0 : i32) : i32
+      %2 = llvm.mlir.constant(0 : i32) : i32
+      %3 = llvm.mlir.constant(0 : i32) : i32
+      llvm.call @p3d_einsum(%0, %1, %2, %arg2, %arg1, %arg4, %3) : (!llvm.ptr, i32, i32, !llvm.ptr, !llvm.ptr, !llvm.ptr, i32) -> ()
+      llvm.call @kernel.tanh(%arg4, %arg3) : (!llvm.ptr, !llvm.ptr) -> ()
+      llvm.return
+    }
+  module @stage0 {
+    llvm.func @stage0.forward(%arg0: !llvm.ptr, %arg1: !llvm.ptr, %arg2: i64, %arg3: i64) {
+      %0 = llvm.mlir.constant(9472 : i64) : i64
+      %1 = llvm.getelementptr %arg1[%0] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+      %2 = llvm.mlir.constant(6144 : i64) : i64
+      %3 = llvm.getelementptr %arg1[%2] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+      %4 = llvm.mlir.constant(8704 : i64) : i64
+      %5 = llvm.getelementptr %arg1[%4] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+      %6 = llvm.mlir.constant(512 : i64) : i64
+      %7 = llvm.mul %arg3, %6 : i64
+      %8 = llvm.getelementptr %5[%7] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+      %9 = llvm.mlir.constant(8448 : i64) : i64
+      %10 = llvm.getelementptr %arg1[%9] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+      %11 = llvm.mlir.constant(512 : i64) : i64
+      %12 = llvm.mul %arg3, %11 : i64
+      %13 = llvm.getelementptr %10[%12] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+      %14 = llvm.mlir.constant(2 : i64) : i64
+      %15 = llvm.mul %arg2, %14 : i64
+      %16 = llvm.mlir.constant(64 : i64) : i64
+      %17 = llvm.mul %15, %16 : i64
+      %18 = llvm.getelementptr %3[%17] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+      llvm.call @p3d_block.layer.fwd(%arg0, %arg1, %18, %13, %1, %arg2) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> ()
+      llvm.call @kernel.copy(%13, %8) : (!llvm.ptr, !llvm.ptr) -> ()
+      %19 = llvm.mlir.constant(1 : i32) : i32
+      %20 = llvm.mlir.constant(0 : i32) : i32
+      %21 = llvm.mlir.constant(256 : i64) : i64
+      %22 = llvm.mlir.constant(4 : i32) : i32
+      llvm.call @p3d_send(%arg0, %19, %20, %arg2, %arg3, %8, %21, %22) : (!llvm.ptr, i32, i32, i64, i64, !llvm.ptr, i64, i32) -> ()
+      llvm.return
+    }
+    llvm.func @p3d_block.layer.fwd(!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, i64)
+    llvm.func @kernel.copy(!llvm.ptr, !llvm.ptr)
+    llvm.func @p3d_send(!llvm.ptr, i32, i32, i64, i64, !llvm.ptr, i64, i32)
+    llvm.func @stage0.backward(%arg0: !llvm.ptr, %arg1: !llvm.ptr, %arg2: i64, %arg3: i64) {
+      %0 = llvm.mlir.constant(9472 : i64) : i64
+      %1 = llvm.getelementptr %arg1[%0] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+      %2 = llvm.mlir.constant(8448 : i64) : i64
+      %3 = llvm.getelementptr %arg1[%2] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+      %4 = llvm.mlir.constant(512 : i64) : i64
+      %5 = llvm.mul %arg3, %4 : i64
+      %6 = llvm.getelementptr %3[%5] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+      %7 = llvm.mlir.constant(6144 : i64) : i64
+      %8 = llvm.getelementptr %arg1[%7] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+      %9 = llvm.mlir.constant(6400 : i64) : i64
+      %10 = llvm.getelementptr %arg1[%9] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+      %11 = llvm.mlir.constant(1 : i32) : i32
+      %12 = llvm.mlir.constant(1 : i32) : i32
+      %13 = llvm.mlir.constant(256 : i64) : i64
+      %14 = llvm.mlir.constant(5 : i32) : i32
+      llvm.call @p3d_recv(%arg0, %11, %12, %arg2, %1, %13, %14) : (!llvm.ptr, i32, i32, i64, !llvm.ptr, i64, i32) -> ()
+      %15 = llvm.mlir.constant(2 : i64) : i64
+      %16 = llvm.mul %arg2, %15 : i64
+      %17 = llvm.mlir.constant(64 : i64) : i64
+      %18 = llvm.mul %16, %17 : i64
+      %19 = llvm.getelementptr %8[%18] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+      %20 = llvm.mlir.constant(256 : i64) : i64
+      %21 = llvm.getelementptr %1[%20] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+      llvm.call @p3d_block.layer.bwd(%arg0, %1, %19, %6, %10, %21, %arg2) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> ()
+      llvm.return
+    }
+    llvm.func @p3d_recv(!llvm.ptr, i32, i32, i64, !llvm.ptr, i64, i32)
+    llvm.func @p3d_block.layer.bwd(!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, i64)
+    llvm.func @stage0.synchronize(%arg0: !llvm.ptr, %arg1: !llvm.ptr, %arg2: i64, %arg3: i64) {
+      %0 = llvm.mlir.constant(9472 : i64) : i64
+      %1 = llvm.getelementptr %arg1[%0] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+      %2 = llvm.mlir.constant(6400 : i64) : i64
+      %3 = llvm.getelementptr %arg1[%2] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+      %4 = llvm.mlir.constant(1 : i32) : i32
+      %5 = llvm.mlir.constant(0 : i32) : i32
+      %6 = llvm.mlir.constant(0 : i32) : i32
+      %7 = llvm.mlir.constant(0 : i32) : i32
+      %8 = llvm.mlir.constant(512 : i64) : i64
+      %9 = llvm.mlir.constant(6 : i32) : i32
+      llvm.call @p3d_all_reduce(%arg0, %4, %5, %6, %7, %3, %8, %9) : (!llvm.ptr, i32, i32, i32, i32, !llvm.ptr, i64, i32) -> ()
+      llvm.return
+    }
+    llvm.func @p3d_all_reduce(!llvm.ptr, i32, i32, i32, i32, !llvm.ptr, i64, i32)
+    llvm.mlir.global external constant @p3d_tasks() {addr_space = 0 : i32} : !llvm.array<3 x ptr> {
+      %0 = llvm.mlir.zero : !llvm.array<3 x ptr>
+      %1 = llvm.mlir.addressof @stage0.forward : !llvm.ptr
+      %2 = llvm.insertvalue %1, %0[0] : !llvm.array<3 x ptr> 
+      %3 = llvm.mlir.addressof @stage0.backward : !llvm.ptr
+      %4 = llvm.insertvalue %3, %2[1] : !llvm.array<3 x ptr> 
+      %5 = llvm.mlir.addressof @stage0.synchronize : !llvm.ptr
+      %6 = llvm.insertvalue %5, %4[2] : !llvm.array<3 x ptr> 
+      llvm.return %6 : !llvm.array<3 x ptr>
+    }
+    llvm.mlir.global external constant @p3d_program("{\22arena_bytes\22:9984,\22fingerprint\22:\22\22,\22global_batch\22:8,\22inputs\22:[{\22batch_dim\22:0,\22dtype\22:\22f32\22,\22global_shape\22:[8,16],\22index_limit\22:0,\22name\22:\22batch.x\22,\22offset\22:6144}],\22mesh\22:{\22dp\22:2,\22pp\22:2,\22tp\22:2},\22microbatches\22:2,\22model\22:\22\22,\22operations\22:[\22graph.einsum ab,bc->ac leaves partial sums, graph.yield needs them complete: all_reduce over tp\22,\22graph.einsum ab,bc->ac leaves partial sums, graph.add needs them complete: all_reduce over tp\22,\22graph.einsum ac,bc->ab leaves partial sums, graph.add needs them complete: all_reduce over tp\22,\22graph.reduce leaves partial sums, graph.yield needs them complete: all_reduce over dp\22,\22send to stage 1: send\22,\22recv from stage 1: recv\22,\22gradients are sums over the batch, which dp cuts: all_reduce over dp\22,\22recv from stage 0: recv\22,\22send to stage 0: send\22,\22the loss and the metrics are sums over what the axis cuts: all_reduce over dp\22],\22optimizer\22:\22adamw\22,\22order\22:[[0,0,0],[0,1,1],[1,0,0],[1,1,1],[2,0,0]],\22params\22:[{\22counts_in_norm\22:true,\22decay\22:true,\22dtype\22:\22f32\22,\22global_shape\22:[16,64],\22grad\22:6400,\22init\22:{\22kind\22:\22normal\22,\22std\22:0.25},\22m\22:2048,\22master\22:-1,\22name\22:\22params.l0.up\22,\22offset\22:0,\22piece_offset\22:[0,0],\22piece_shape\22:[16,64],\22role\22:\22param\22,\22shards\22:[{\22axes\22:[\22tp\22],\22chunk\22:32,\22dim\22:1}],\22v\22:4096}],\22rank_order\22:\22tp-dp-pp\22,\22results\22:[],\22slots\22:2,\22stage\22:0,\22stages\22:2,\22tasks\22:[\22forward\22,\22backward\22,\22synchronize\22],\22tied_groups\22:[],\22tokens_per_step\22:8,\22values\22:[{\22dtype\22:\22f32\22,\22name\22:\22layer0.1\22,\22offset\22:8448,\22padded_shape\22:[8,64],\22shards\22:[{\22axes\22:[\22dp\22,\22mb\22],\22dim\22:0},{\22axes\22:[\22tp\22],\22dim\22:1}],\22stride\22:512}],\22version\22:1,\22zero\22:{\22bytes\22:2048,\22offset\22:6400}}\00") {addr_space = 0 : i32}
+  }
