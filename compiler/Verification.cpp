@@ -85,7 +85,7 @@ public:
     };
     auto results = interpret(program, inputs, options);
     if (mlir::failed(results))
-      return createStringError(inconvertibleErrorCode(), "the sharded step cannot be interpreted");
+      return createStringError(inconvertibleErrorCode(), "the step as it was sharded cannot be interpreted; compile the model again, from its source");
     if (report.empty())
       checkGradients(namedResults(program, *results));
     return report;

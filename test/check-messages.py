@@ -91,7 +91,7 @@ def normalised(text):
 
 def parts(text):
     """The parts of a literal that are two words or more."""
-    for part in re.split(r"\{[^{}]*\}|%[-.0-9]*(?:l|ll|z)?[sduxgf]|\n", text):
+    for part in re.split(r"\{[^{}]*\}|%[-.0-9]*(?:l|ll|z)?[sduxgfe]|\n", text):
         part = normalised(part).strip(" ,;:.()[]'\"")
         if re.search(r"[a-zA-Z]{2,}\W*\s\W*[a-zA-Z]", part) and re.search(r"[a-z]{2}", part):
             yield part

@@ -14,6 +14,7 @@ using namespace llvm;
 using namespace p3d;
 
 namespace {
+// not messages: what --help says
 cl::opt<std::string> directory(cl::Positional, cl::Required, cl::desc("DIR"));
 cl::list<std::string> inputFiles("inputs", cl::CommaSeparated, cl::desc("safetensors files with the program's arguments"));
 cl::opt<std::string> gradientFile("gradients", cl::Required, cl::desc("safetensors file with the gradients of the run"));
@@ -94,6 +95,7 @@ void printFirstDifference(mlir::MLIRContext &context, const NamedTensors &found,
 
 int main(int argc, char **argv) {
   InitLLVM init(argc, argv);
+  // not messages: what --help says
   cl::ParseCommandLineOptions(argc, argv, "compares a run with the double-precision interpretation of its training step\n");
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   context.loadDialect<graph::GraphDialect, sdy::SdyDialect>();

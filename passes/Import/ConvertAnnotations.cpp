@@ -40,9 +40,7 @@ LogicalResult convertCustomCall(stablehlo::CustomCallOp op, Translation &t) {
 }
 
 LogicalResult convertConstraint(Operation *op, Translation &t) {
-  auto sharding = op->getAttrOfType<sdy::TensorShardingAttr>("sharding");
-  if (!sharding)
-    return op->emitOpError() << "has no sharding";
+  auto sharding = cast<sdy::TensorShardingAttr>(op->getAttr("sharding"));
   Value operand = t.get(op->getOperand(0));
   t.bind(op->getResult(0), t.create<graph::ConstrainOp>(op->getLoc(), operand.getType(), operand, sharding));
   return success();

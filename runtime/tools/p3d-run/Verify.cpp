@@ -20,10 +20,13 @@ namespace p3d {
 namespace {
 
 std::string makeDirectory() {
+  const char *place = std::getenv("TMPDIR");
   std::string path =
-      (std::filesystem::temp_directory_path() / "p3d-verify-XXXXXX").string();
+      fmt::format("{}/p3d-verify-XXXXXX", place && *place ? place : "/tmp");
   if (!mkdtemp(path.data()))
-    userError("{}: cannot be made: {}", path, std::strerror(errno));
+    userError("{}: cannot be made: {}; --verify keeps its files in TMPDIR, or "
+              "in /tmp",
+              path, std::strerror(errno));
   return path;
 }
 

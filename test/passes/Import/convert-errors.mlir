@@ -268,15 +268,6 @@ func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
 
 // -----
 
-// Annotations.
-func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
-  // expected-remark @below {{this annotation inside the function is not read; annotate arguments of the function}}
-  %0 = sdy.sharding_constraint %x <@mesh, [{}]> : tensor<8xf32>
-  return %0 : tensor<8xf32>
-}
-
-// -----
-
 // Numbers of dimensions that are not there.
 func.func @main(%x: tensor<8x4xf32>, %i: tensor<3x1xi32>) -> tensor<3x4xf32> {
   // expected-error @below {{'stablehlo.gather' op has dimension numbers that do not fit its operands}}

@@ -72,3 +72,12 @@ func.func @main(%x: tensor<8x4xf32>, %i: tensor<8x4xi32>) -> (tensor<8xf32>, ten
   }
   return %0#0, %0#1 : tensor<8xf32>, tensor<8xi32>
 }
+
+// -----
+
+// A constraint stays with its value.
+// CHECK: graph.constrain %{{.*}} : tensor<8xf32> as #sdy.sharding<@mesh, [{"model"}]>
+func.func @constrained(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = sdy.sharding_constraint %x <@mesh, [{"model"}]> : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}

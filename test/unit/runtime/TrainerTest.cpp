@@ -101,6 +101,9 @@ TEST_F(Training, OperationsOfAStep) {
   options.gradientsFd = 1 << 20;
   EXPECT_EQ(failure(), "writing of gradients: --dump-grads: cannot be read: "
                        "Bad file descriptor");
+  options.valuesFd = 1 << 20;
+  EXPECT_EQ(failure(), "writing of values: --verify: cannot be read: Bad file "
+                       "descriptor");
 }
 
 TEST_F(Training, ResultsAreScalarsOfFewTypes) {
