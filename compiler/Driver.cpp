@@ -8,7 +8,7 @@
 #include "dialects/StableHLO/StableHLOText.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
-#include "passes/Lower/EmitObject.h"
+#include "passes/Lower/EmitKernels.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Format.h"
@@ -170,7 +170,7 @@ int compile(const Options &options) {
   if (!module)
     return kUserError;
   Location whole = locateWhole(*module, options.input);
-  if (failed(lower::checkCpu(whole, options.cpu)))
+  if (failed(lower::checkCpu(whole, options.cpu)) || (options.forCuda && failed(lower::checkArchitectures(whole, options.gpuArchitectures))))
     return kUserError;
   if (options.emit.empty())
     if (std::string fault = checkOutput(options.output); !fault.empty())

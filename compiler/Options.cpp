@@ -25,6 +25,8 @@ cl::opt<std::string> optimizerFlag("optimizer", cl::desc("adamw, sgd or none (ad
 cl::opt<std::string> paramsFlag("params", cl::desc("regular expression: arguments that are parameters"), cl::value_desc("regex"), cl::cat(category));
 cl::opt<std::string> inputsFlag("inputs", cl::desc("regular expression: arguments that are inputs"), cl::value_desc("regex"), cl::cat(category));
 cl::opt<std::string> freezeFlag("freeze", cl::desc("regular expression: parameters that are loaded but not trained"), cl::value_desc("regex"), cl::cat(category));
+cl::opt<std::string> targetFlag("target", cl::desc("what the ranks run on: cpu or cuda (cpu)"), cl::init("cpu"), cl::value_desc("name"), cl::cat(category));
+cl::opt<std::string> gpuArchFlag("gpu-arch", cl::desc("with --target=cuda: architectures to generate code for, like sm_80,sm_90 (sm_80)"), cl::value_desc("names"), cl::cat(category));
 cl::opt<std::string> cpuFlag("cpu", cl::desc("CPU to generate code for: native or a name (native)"), cl::init("native"), cl::value_desc("name"), cl::cat(category));
 cl::opt<std::string> emitFlag("emit", cl::desc("print the IR after a level and stop"), cl::value_desc("level"), cl::cat(category));
 cl::opt<std::string> fromFlag("from", cl::desc("the input is the IR after a level; go on from there"), cl::value_desc("level"), cl::cat(category));
@@ -123,12 +125,28 @@ bool parseMicrobatches(std::optional<int64_t> &microbatches) {
   return true;
 }
 
+bool parseArchitectures(std::vector<int64_t> &architectures) {
+  if (targetFlag != "cuda" && gpuArchFlag.getNumOccurrences())
+    return complain("--gpu-arch has no effect without --target=cuda");
+  llvm::SmallVector<llvm::StringRef> names;
+  (gpuArchFlag.empty() ? llvm::StringRef("sm_80") : llvm::StringRef(gpuArchFlag)).split(names, ',');
+  for (llvm::StringRef name : names) {
+    int64_t number = 0;
+    llvm::StringRef digits = name;
+    if (!digits.consume_front("sm_") || digits.getAsInteger(10, number))
+      return complain("--gpu-arch=" + gpuArchFlag + ": '" + name + "' is no architecture; expected names like sm_80, separated by commas");
+    if (!llvm::is_contained(architectures, number))
+      architectures.push_back(number);
+  }
+  return true;
+}
+
 bool validate() {
   if (inputFlag.size() != 1)
     return complain((inputFlag.empty() ? "no model is given" : "more than one model is given: " + llvm::join(inputFlag, ", ")) +
                     "; usage: p3dc MODEL.mlir --mesh=4x4x2 -o DIR");
   return isOneOf("rank-order", rankOrderFlag, {"tp-dp-pp", "tp-pp-dp"}) && isOneOf("schedule", scheduleFlag, {"gpipe", "1f1b"}) &&
-         isOneOf("sequence-parallel", sequenceParallelFlag, {"auto", "off"}) && isOneOf("optimizer", optimizerFlag, {"adamw", "sgd", "none"}) && isRegex("params", paramsFlag) && isRegex("inputs", inputsFlag) &&
+         isOneOf("sequence-parallel", sequenceParallelFlag, {"auto", "off"}) && isOneOf("target", targetFlag, {"cpu", "cuda"}) && isOneOf("optimizer", optimizerFlag, {"adamw", "sgd", "none"}) && isRegex("params", paramsFlag) && isRegex("inputs", inputsFlag) &&
          isRegex("freeze", freezeFlag) && validateLevels();
 }
 } // namespace
@@ -152,7 +170,7 @@ std::optional<Options> Options::parse(int argc, char **argv) {
     return std::nullopt;
   }
   Options options;
-  if (!validate() || !parseMicrobatches(options.microbatches))
+  if (!validate() || !parseMicrobatches(options.microbatches) || !parseArchitectures(options.gpuArchitectures))
     return std::nullopt;
   llvm::Expected<Mesh> parsedMesh = Mesh::parse(meshFlag);
   if (!parsedMesh) {
@@ -169,6 +187,7 @@ std::optional<Options> Options::parse(int argc, char **argv) {
   options.params = paramsFlag;
   options.inputs = inputsFlag;
   options.freeze = freezeFlag;
+  options.forCuda = targetFlag == "cuda";
   options.cpu = cpuFlag;
   options.emit = emitFlag;
   options.from = fromFlag;

@@ -18,6 +18,8 @@ struct Options {
   std::string stages;             ///< "auto" or layer counts "20,20,20,20"
   std::string optimizer;
   std::string params, inputs, freeze; ///< regular expressions on argument names
+  bool forCuda = false;           ///< --target=cuda
+  std::vector<int64_t> gpuArchitectures; ///< compute capabilities: 80 for sm_80
   std::string cpu;                ///< CPU to generate code for
   std::string emit, from;         ///< names of levels; empty if not given
   std::string dump;               ///< directory for the IR of every level

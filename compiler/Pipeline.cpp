@@ -79,14 +79,18 @@ void buildSchedule(OpPassManager &passes, const Options &options) {
   passes.addPass(createVerifySchedulePass());
 }
 
-void buildMemory(OpPassManager &passes, const Options &) {
+void buildMemory(OpPassManager &passes, const Options &options) {
   passes.addPass(memory::createExpandNamedOps());
   passes.addPass(memory::createBufferize());
   passes.addPass(memory::createPlanMemory());
   passes.addPass(memory::createVerifyMemory());
+  if (options.forCuda) {
+    passes.addPass(memory::createAssignStreams());
+    passes.addPass(memory::createVerifyStreams());
+  }
 }
 
-void buildLower(OpPassManager &passes, const Options &) { lower::buildLowerPipeline(passes); }
+void buildLower(OpPassManager &passes, const Options &options) { options.forCuda ? lower::buildCudaLowerPipeline(passes) : lower::buildLowerPipeline(passes); }
 
 } // namespace
 

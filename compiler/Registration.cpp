@@ -29,7 +29,7 @@ void p3d::registerDialects(mlir::DialectRegistry &registry) {
   mlir::registerBuiltinDialectTranslation(registry);
   mlir::registerLLVMDialectTranslation(registry);
   // Kernels, and what they become.
-  registry.insert<mlir::arith::ArithDialect, mlir::linalg::LinalgDialect, mlir::LLVM::LLVMDialect, mlir::math::MathDialect,
+  registry.insert<mlir::arith::ArithDialect, mlir::linalg::LinalgDialect, mlir::cf::ControlFlowDialect, mlir::gpu::GPUDialect, mlir::NVVM::NVVMDialect, mlir::LLVM::LLVMDialect, mlir::math::MathDialect,
                   mlir::memref::MemRefDialect, mlir::scf::SCFDialect>();
 }
 

@@ -1,7 +1,7 @@
 #include "compiler/WritePrograms.h"
 #include "compiler/Reference.h"
 #include "dialects/Exec/ExecOps.h"
-#include "passes/Lower/EmitObject.h"
+#include "passes/Lower/EmitKernels.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -64,13 +64,23 @@ LogicalResult linkStages(ModuleOp lowered, const Options &options, StringRef bin
   lower::EmitOptions emitOptions;
   emitOptions.cpu = options.cpu;
   SmallVector<lower::ObjectCode> objects(2);
+  if (options.forCuda) {
+    lower::KernelOptions kernelOptions{llvm::to_vector(options.gpuArchitectures), libraryDirectory()};
+    auto images = lower::emitKernels(lowered, kernelOptions);
+    if (failed(images))
+      return failure();
+    auto object = lower::embedImages(lowered.getLoc(), *images, emitOptions);
+    if (failed(object))
+      return failure();
+    objects.push_back(std::move(*object));
+  }
   for (auto module : lowered.getOps<ModuleOp>()) {
     bool isCommon = module.getName() == "common";
     FailureOr<lower::ObjectCode> object = lower::emitObject(module, emitOptions);
     if (failed(object))
       return failure();
     objects[isCommon ? 0 : 1] = std::move(*object);
-    if (!isCommon && failed(lower::linkExecutable(module.getLoc(), objects, libraryDirectory(), (binDir + "/" + *module.getName()).str())))
+    if (!isCommon && failed(lower::linkExecutable(module.getLoc(), objects, libraryDirectory(), options.forCuda ? "link-cuda.txt" : "link.txt", (binDir + "/" + *module.getName()).str())))
       return failure();
   }
   return success();

@@ -59,7 +59,10 @@ void FunctionOp::print(OpAsmPrinter &printer) {
 }
 
 LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  Operation *found = symbols.lookupNearestSymbolFrom((*this)->getParentOfType<ModuleOp>(), getKernelAttr());
+  auto module = (*this)->getParentOfType<ModuleOp>();
+  Operation *found = symbols.lookupNearestSymbolFrom(module, getKernelAttr());
+  if (!found) // mapped to a GPU already
+    found = symbols.lookupNearestSymbolFrom(module, SymbolRefAttr::get(getContext(), kKernelModule, getKernelAttr()));
   if (!found)
     return emitOpError() << "launches '" << getKernel() << "', which is no kernel of this module";
   auto kernel = dyn_cast<func::FuncOp>(found);

@@ -22,6 +22,12 @@ inline constexpr llvm::StringLiteral kStateAttr = "exec.state";
 // On an input buffer: its values v are rows of a table, in [-limit, limit).
 inline constexpr llvm::StringLiteral kIndexLimitAttr = "graph.index_limit";
 
+// The gpu.module of the kernels, once they are mapped to a GPU.
+inline constexpr llvm::StringLiteral kKernelModule = "kernels";
+
+// On the module: how many events its records and waits name.
+inline constexpr llvm::StringLiteral kEventsAttr = "exec.events";
+
 /// Every buffer and temporary begins at a multiple of this many bytes.
 inline constexpr int64_t kAlignment = 64;
 

@@ -175,4 +175,19 @@ def Exec_UpdateOp : Exec_Op<"update"> {
   let assemblyFormat = "$optimizer $parameter `by` $gradient attr-dict";
 }
 
+//===--------------------------------------------------------------------------------------------------------------===//
+// Order between streams, where commands are only enqueued (target cuda)
+//===--------------------------------------------------------------------------------------------------------------===//
+
+def Exec_RecordOp : Exec_Op<"record"> {
+  let summary = "an event that happens when what was enqueued on a stream before is done";
+  let arguments = (ins I64Attr:$event, Exec_StreamAttr:$stream);
+  let assemblyFormat = "$event `on` $stream attr-dict";
+}
+def Exec_WaitOp : Exec_Op<"wait"> {
+  let summary = "what is enqueued on a stream from here on begins after an event";
+  let arguments = (ins I64Attr:$event, Exec_StreamAttr:$stream);
+  let assemblyFormat = "$event `on` $stream attr-dict";
+}
+
 #endif

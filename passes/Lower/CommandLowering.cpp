@@ -1,5 +1,6 @@
 #include "passes/Lower/CommandLowering.h"
 #include "passes/Lower/EinsumPlan.h"
+#include "passes/Lower/KernelMapping.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -79,7 +80,7 @@ LogicalResult CommandLowering::lower(Block &commands) {
         TypeSwitch<Operation *, LogicalResult>(&op)
             .Case<exec::AddressOp, exec::ConstantOp, exec::TemporaryOp, exec::StartOp, exec::ViewOp, exec::LaunchOp,
                   exec::InvokeOp, exec::EinsumOp, exec::CallOp, exec::AllReduceOp, exec::AllGatherOp,
-                  exec::ReduceScatterOp, exec::AllToAllOp, exec::SendOp, exec::RecvOp, exec::UpdateOp>(
+                  exec::ReduceScatterOp, exec::AllToAllOp, exec::SendOp, exec::RecvOp, exec::RecordOp, exec::WaitOp, exec::UpdateOp>(
                 [&](auto op) { return lower(op); })
             .Default([](Operation *op) { return op->emitOpError() << "is no command"; });
     if (failed(lowered))
@@ -100,7 +101,11 @@ LogicalResult CommandLowering::lower(exec::AddressOp op) {
 LogicalResult CommandLowering::lower(exec::ConstantOp op) {
   if (!isa<DenseElementsAttr>(op.getValue()))
     return op.emitOpError() << "is a constant whose elements are not at hand; print the module with all elements";
-  bind(op, llvm.constantBytes(bytesOf(op.getValue()), exec::kAlignment));
+  std::string bytes = bytesOf(op.getValue());
+  Value address = llvm.constantBytes(bytes, exec::kAlignment);
+  if (environment.launches)
+    address = llvm.call("p3d_device_constants", {environment.context, address, llvm.i64(bytes.size())}, llvm.pointer);
+  bind(op, address);
   return success();
 }
 
@@ -141,7 +146,30 @@ LogicalResult CommandLowering::lower(exec::LaunchOp op) {
   SmallVector<Value> args = at(op.getIns());
   llvm::append_range(args, at(op.getStarts()));
   llvm::append_range(args, at(op.getOuts()));
-  llvm.call(op.getKernel(), args);
+  if (environment.launches)
+    enqueue(op, args);
+  else
+    llvm.call(op.getKernel(), args);
+  return success();
+}
+
+void CommandLowering::enqueue(exec::LaunchOp op, ArrayRef<Value> arguments) {
+  auto geometry = environment.launches.getAs<DenseI64ArrayAttr>(op.getKernel()).asArrayRef();
+  SmallVector<Value> places;
+  Value values = llvm.array(arguments);
+  for (size_t i = 0; i < arguments.size(); ++i)
+    places.push_back(llvm.offset(values, int64_t(i) * 8));
+  llvm.call("p3d_launch", {environment.context, llvm.constantBytes(deviceName(op.getKernel()) + '\0', 1), llvm.i64(geometry[0]), llvm.i32(geometry[1]), llvm.array(places),
+                           llvm.i32(arguments.size())});
+}
+
+LogicalResult CommandLowering::lower(exec::RecordOp op) {
+  llvm.call("p3d_record", {environment.context, llvm.i32(op.getEvent()), llvm.i32(int64_t(op.getStream()))});
+  return success();
+}
+
+LogicalResult CommandLowering::lower(exec::WaitOp op) {
+  llvm.call("p3d_wait", {environment.context, llvm.i32(op.getEvent()), llvm.i32(int64_t(op.getStream()))});
   return success();
 }
 

@@ -13,6 +13,8 @@ struct CommandEnvironment {
   /// Of tasks alone: the arena and the slot of the activations.
   mlir::Value arena, slot;
   exec::ProgramOp program;
+  /// Blocks and threads of each kernel where commands are enqueued on a GPU; null where they are done at once.
+  mlir::DictionaryAttr launches;
 };
 
 /// The element type's number in runtime.h, or -1.
@@ -46,7 +48,11 @@ private:
   mlir::LogicalResult lower(exec::AllToAllOp op);
   mlir::LogicalResult lower(exec::SendOp op);
   mlir::LogicalResult lower(exec::RecvOp op);
+  mlir::LogicalResult lower(exec::RecordOp op);
+  mlir::LogicalResult lower(exec::WaitOp op);
   mlir::LogicalResult lower(exec::UpdateOp) { return mlir::success(); }
+
+  void enqueue(exec::LaunchOp op, llvm::ArrayRef<mlir::Value> arguments);
 
   mlir::Value at(mlir::Value value) { return values.lookup(value); }
   llvm::SmallVector<mlir::Value> at(mlir::ValueRange memories);

@@ -46,8 +46,9 @@ std::unique_ptr<llvm::TargetMachine> createMachine(const EmitOptions &options, s
       isNative ? hostFeatures() : std::string(), targetOptions, llvm::Reloc::PIC_, std::nullopt,
       options.optimization ? llvm::CodeGenOptLevel::Default : llvm::CodeGenOptLevel::None));
 }
+} // namespace
 
-void optimize(llvm::Module &module, llvm::TargetMachine &machine, unsigned level) {
+void p3d::lower::optimize(llvm::Module &module, llvm::TargetMachine &machine, unsigned level) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
@@ -65,7 +66,6 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine, unsigned level
   else
     builder.buildPerModuleDefaultPipeline(levels[std::min(level, 3u)]).run(module, modules);
 }
-} // namespace
 
 LogicalResult p3d::lower::checkCpu(Location loc, StringRef cpu) {
   std::string error;
@@ -85,13 +85,28 @@ LogicalResult p3d::lower::checkCpu(Location loc, StringRef cpu) {
   return emitError(loc) << "unknown cpu '" << cpu << "'; expected native or a name that clang -mcpu=help lists";
 }
 
-FailureOr<ObjectCode> p3d::lower::emitObject(ModuleOp module, const EmitOptions &options) {
+FailureOr<ObjectCode> p3d::lower::emitModule(Location loc, llvm::Module &module, const EmitOptions &options) {
   std::string error;
   auto machine = createMachine(options, error);
   if (!machine) {
-    module.emitError() << "no code generator for this machine: " << error; // unreachable from input: it is linked in
+    emitError(loc) << "no code generator for this machine: " << error; // unreachable from input: it is linked in
     return failure();
   }
+  module.setTargetTriple(machine->getTargetTriple().str());
+  module.setDataLayout(machine->createDataLayout());
+  optimize(module, *machine, options.optimization);
+  ObjectCode code;
+  llvm::raw_svector_ostream stream(code);
+  llvm::legacy::PassManager generate;
+  if (machine->addPassesToEmitFile(generate, stream, nullptr, llvm::CodeGenFileType::ObjectFile)) {
+    emitError(loc) << "this machine's code generator cannot write objects"; // unreachable from input: each target of LLVM can
+    return failure();
+  }
+  generate.run(module);
+  return code;
+}
+
+FailureOr<ObjectCode> p3d::lower::emitObject(ModuleOp module, const EmitOptions &options) {
   DialectRegistry registry;
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
@@ -100,16 +115,5 @@ FailureOr<ObjectCode> p3d::lower::emitObject(ModuleOp module, const EmitOptions 
   std::unique_ptr<llvm::Module> translated = translateModuleToLLVMIR(module, context, module.getName().value_or("module"));
   if (!translated)
     return failure();
-  translated->setTargetTriple(machine->getTargetTriple().str());
-  translated->setDataLayout(machine->createDataLayout());
-  optimize(*translated, *machine, options.optimization);
-  ObjectCode code;
-  llvm::raw_svector_ostream stream(code);
-  llvm::legacy::PassManager generate;
-  if (machine->addPassesToEmitFile(generate, stream, nullptr, llvm::CodeGenFileType::ObjectFile)) {
-    module.emitError() << "this machine's code generator cannot write objects"; // unreachable from input: each target of LLVM can
-    return failure();
-  }
-  generate.run(*translated);
-  return code;
+  return emitModule(module.getLoc(), *translated, options);
 }

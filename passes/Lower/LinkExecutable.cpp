@@ -40,10 +40,10 @@ LogicalResult copyProgram(Location loc, StringRef from, StringRef to) {
   return success();
 }
 
-/// The options and files of a link beside the objects: one word per line of `<libraryDir>/link.txt`, where ${lib} is libraryDir and ${objects} the place of
+/// The options and files of a link beside the objects: one word per line of `<libraryDir>/<linkFile>`, where ${lib} is libraryDir and ${objects} the place of
 /// the objects.
-FailureOr<std::vector<std::string>> linkWords(Location loc, StringRef libraryDir, ArrayRef<std::string> objects) {
-  std::string path = (libraryDir + "/link.txt").str();
+FailureOr<std::vector<std::string>> linkWords(Location loc, StringRef libraryDir, StringRef linkFile, ArrayRef<std::string> objects) {
+  std::string path = (libraryDir + "/" + linkFile).str();
   auto text = llvm::MemoryBuffer::getFile(path);
   if (!text) {
     emitError(loc) << "cannot read " << path << ": " << text.getError().message() << "; it belongs to the installation of p3dc";
@@ -65,7 +65,7 @@ FailureOr<std::vector<std::string>> linkWords(Location loc, StringRef libraryDir
 }
 } // namespace
 
-LogicalResult p3d::lower::linkExecutable(Location loc, ArrayRef<ObjectCode> objects, StringRef libraryDir, StringRef path) {
+LogicalResult p3d::lower::linkExecutable(Location loc, ArrayRef<ObjectCode> objects, StringRef libraryDir, StringRef linkFile, StringRef path) {
   llvm::SmallString<128> directory;
   if (std::error_code error = sys::fs::createUniqueDirectory("p3dc", directory))
     return emitError(loc) << "cannot make a temporary directory: " << error.message();
@@ -76,7 +76,7 @@ LogicalResult p3d::lower::linkExecutable(Location loc, ArrayRef<ObjectCode> obje
     if (failed(writeFile(loc, files.back(), object)))
       return failure();
   }
-  auto words = linkWords(loc, libraryDir, files);
+  auto words = linkWords(loc, libraryDir, linkFile, files);
   if (failed(words))
     return failure();
   std::vector<const char *> arguments{"ld.lld", "-o"};

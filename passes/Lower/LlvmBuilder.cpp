@@ -34,6 +34,14 @@ Value LlvmBuilder::call(StringRef name, ValueRange args, Type result) {
   return result ? call.getResult() : Value();
 }
 
+Value LlvmBuilder::array(ValueRange values) {
+  constexpr int64_t kElementBytes = 8;
+  Value place = builder.create<LLVM::AllocaOp>(loc, pointer, builder.getI64Type(), i64(values.size()), kElementBytes);
+  for (auto [i, value] : llvm::enumerate(values))
+    builder.create<LLVM::StoreOp>(loc, value, offset(place, int64_t(i) * kElementBytes));
+  return place;
+}
+
 Value LlvmBuilder::constantBytes(StringRef bytes, int64_t alignment) {
   std::string &name = constants[bytes];
   if (name.empty()) {

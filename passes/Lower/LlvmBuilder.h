@@ -25,6 +25,8 @@ public:
 
   /// Calls the C function `name`, declaring it by its arguments if that is its first use. Null for a function without result.
   mlir::Value call(llvm::StringRef name, mlir::ValueRange args, mlir::Type result = {});
+  /// The address of an array on the stack with these values of 8 bytes.
+  mlir::Value array(mlir::ValueRange values);
   /// The address of read-only bytes, the same for equal ones.
   mlir::Value constantBytes(llvm::StringRef bytes, int64_t alignment);
 

@@ -1,7 +1,9 @@
 // Splits the module: what all programs share, and one module per program.
 #include "passes/Lower/CommandLowering.h"
+#include "passes/Lower/KernelMapping.h"
 #include "passes/Lower/Passes.h"
 #include "passes/Lower/ProgramDescription.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
 namespace p3d::lower {
 #define GEN_PASS_DEF_LOWERCOMMANDS
@@ -20,7 +22,7 @@ ModuleOp createModule(ModuleOp parent, StringRef name) {
 }
 
 /// void f(ctx, arguments..., scratch, microbatch)
-LogicalResult lowerFunction(exec::FunctionOp function, LlvmBuilder &llvm, OperationNames &names) {
+LogicalResult lowerFunction(exec::FunctionOp function, LlvmBuilder &llvm, OperationNames &names, DictionaryAttr launches) {
   unsigned count = function.getNumArguments();
   SmallVector<Type> types(count + 2, llvm.pointer);
   types.push_back(llvm.builder.getI64Type());
@@ -29,6 +31,7 @@ LogicalResult lowerFunction(exec::FunctionOp function, LlvmBuilder &llvm, Operat
   environment.context = made.getArgument(0);
   environment.scratch = made.getArgument(count + 1);
   environment.microbatch = made.getArgument(count + 2);
+  environment.launches = launches;
   CommandLowering commands(llvm, names, environment);
   for (auto [i, argument] : llvm::enumerate(function.getArguments()))
     commands.bind(argument, made.getArgument(i + 1));
@@ -39,7 +42,7 @@ LogicalResult lowerFunction(exec::FunctionOp function, LlvmBuilder &llvm, Operat
 }
 
 /// void task(ctx, arena, microbatch, slot)
-FailureOr<std::string> lowerTask(exec::TaskOp task, exec::ProgramOp program, LlvmBuilder &llvm, OperationNames &names) {
+FailureOr<std::string> lowerTask(exec::TaskOp task, exec::ProgramOp program, LlvmBuilder &llvm, OperationNames &names, DictionaryAttr launches) {
   std::string name = (program.getSymName() + "." + pipe::stringifyTaskKind(task.getKind())).str();
   Type i64 = llvm.builder.getI64Type();
   auto made = llvm.startFunction(name, {llvm.pointer, llvm.pointer, i64, i64});
@@ -49,6 +52,7 @@ FailureOr<std::string> lowerTask(exec::TaskOp task, exec::ProgramOp program, Llv
   environment.microbatch = made.getArgument(2);
   environment.slot = made.getArgument(3);
   environment.program = program;
+  environment.launches = launches;
   environment.scratch = llvm.offset(environment.arena, task.getScratchOffset().value_or(0));
   if (failed(CommandLowering(llvm, names, environment).lower(task.getBody().front())))
     return failure();
@@ -81,6 +85,8 @@ void addDescription(LlvmBuilder &llvm, StringRef text) {
 struct LowerCommands : lower::impl::LowerCommandsBase<LowerCommands> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    for (auto kernels : module.getOps<gpu::GPUModuleOp>())
+      launches = kernels->getAttrOfType<DictionaryAttr>(kLaunchesAttr);
     SmallVector<Operation *> before;
     for (Operation &op : *module.getBody())
       before.push_back(&op);
@@ -98,7 +104,7 @@ struct LowerCommands : lower::impl::LowerCommandsBase<LowerCommands> {
     }
     LlvmBuilder llvm(common, module.getLoc());
     for (auto function : module.getOps<exec::FunctionOp>())
-      if (failed(lowerFunction(function, llvm, names)))
+      if (failed(lowerFunction(function, llvm, names, launches)))
         return failure();
     return success();
   }
@@ -112,7 +118,7 @@ struct LowerCommands : lower::impl::LowerCommandsBase<LowerCommands> {
       LlvmBuilder llvm(made, program.getLoc());
       SmallVector<std::string> tasks;
       for (exec::TaskOp task : runnableTasks(program)) {
-        FailureOr<std::string> name = lowerTask(task, program, llvm, names);
+        FailureOr<std::string> name = lowerTask(task, program, llvm, names, launches);
         if (failed(name))
           return failure();
         tasks.push_back(*name);
@@ -131,5 +137,6 @@ struct LowerCommands : lower::impl::LowerCommandsBase<LowerCommands> {
   }
 
   OperationNames names;
+  DictionaryAttr launches;
 };
 } // namespace

@@ -2,8 +2,13 @@
 #pragma once
 
 #include "dialects/Exec/ExecOps.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Pass/Pass.h"
 
@@ -14,6 +19,8 @@ namespace p3d::lower {
 
 /// Kernels to LLVM dialect, then the commands: from planned memory to nested modules of LLVM dialect.
 void buildLowerPipeline(mlir::OpPassManager &passes);
-/// Names it p3d-lower for p3dc-opt.
+/// The same where commands are enqueued on a GPU: kernels stay in a gpu.module, in the dialects llvm and nvvm.
+void buildCudaLowerPipeline(mlir::OpPassManager &passes);
+/// Names them p3d-lower and p3d-lower-cuda for p3dc-opt.
 void registerLowerPipeline();
 } // namespace p3d::lower

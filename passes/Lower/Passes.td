@@ -9,6 +9,18 @@ def ExpandMath : Pass<"p3d-expand-math", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
 }
 
+def MapKernels : Pass<"p3d-map-kernels", "::mlir::ModuleOp"> {
+  let summary = "generated kernels become functions of a gpu.module";
+  let description = [{
+    A thread for each result, which sums by itself; a block for each, whose threads join their sums in a tree, where long sums have few results. Which element
+    comes after which is the same on every run. The module's attribute `p3d.launches` says how many blocks and threads each kernel has.
+
+        func.func @kernel.tanh(..) { linalg.generic .. }   ->   gpu.module @kernels { gpu.func @kernel.tanh(..) kernel { %i = .. ; .. memref.store } }
+  }];
+  let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::NVVM::NVVMDialect", "::mlir::cf::ControlFlowDialect"];
+}
+
 def LowerCommands : Pass<"p3d-lower-commands", "::mlir::ModuleOp"> {
   let summary = "programs and functions of commands become LLVM functions that call kernels and the runtime";
   let description = [{

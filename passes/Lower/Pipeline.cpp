@@ -3,11 +3,13 @@
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVMPass.h"
+#include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
 #include "mlir/Conversion/MathToLibm/MathToLibm.h"
 #include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -32,7 +34,22 @@ void p3d::lower::buildLowerPipeline(OpPassManager &passes) {
   passes.addPass(createLowerCommands());
 }
 
+void p3d::lower::buildCudaLowerPipeline(OpPassManager &passes) {
+  passes.addPass(createExpandMath());
+  passes.addPass(createMapKernels());
+  OpPassManager &kernels = passes.nest<gpu::GPUModuleOp>();
+  kernels.addPass(createConvertSCFToCFPass());
+  ConvertGpuOpsToNVVMOpsOptions options;
+  options.useBarePtrCallConv = true;
+  kernels.addPass(createConvertGpuOpsToNVVMOps(options));
+  // What libdevice has no function for.
+  kernels.addPass(createConvertMathToLLVMPass());
+  kernels.addPass(createReconcileUnrealizedCastsPass());
+  passes.addPass(createLowerCommands());
+}
+
 void p3d::lower::registerLowerPipeline() {
+  PassPipelineRegistration<>("p3d-lower-cuda", "from planned memory to modules of LLVM dialect that enqueue kernels of a gpu.module", buildCudaLowerPipeline);
   // not messages: the help of p3dc-opt.
   PassPipelineRegistration<>("p3d-lower", "from planned memory to modules of LLVM dialect", buildLowerPipeline);
 }

@@ -57,6 +57,8 @@ public:
         {"model", textOf(module, "p3d.model", "")},
         {"stage", program.getIndex()},
         {"stages", stages},
+        {"target", module->hasAttr(exec::kEventsAttr) ? "cuda" : "cpu"},
+        {"events", numberOf(exec::kEventsAttr, 0)},
         {"mesh", json::Object{{"tp", mesh.getTp()}, {"pp", mesh.getPp()}, {"dp", mesh.getDp()}}},
         {"rank_order", textOf(module, "p3d.rank_order", "tp-dp-pp")},
         {"microbatches", mesh.getMb()},

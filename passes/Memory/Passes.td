@@ -43,4 +43,24 @@ def VerifyMemory : Pass<"p3d-verify-memory", "::mlir::ModuleOp"> {
   let description = [{ Checks places alone, without the planner's notions: each command's operands against all that is alive around it. }];
 }
 
+def AssignStreams : Pass<"p3d-assign-streams", "::mlir::ModuleOp"> {
+  let summary = "orders the streams of a program that only enqueues its commands";
+  let description = [{
+    Needs planned memory. Computation is one stream, each axis of communication another, transfers have one for each direction. Communication begins after the computation
+    before it, and computation waits for it before the first command that touches the same memory, at the latest at the end of the function or task. What is sent
+    stays untouched until the slot is used again, which is the runtime's to wait for.
+
+        exec.all_reduce sum %x over tp   ->   exec.record 0 on compute; exec.wait 0 on tp; exec.all_reduce sum %x over tp; exec.record 1 on tp; ..; exec.wait 1 on compute
+  }];
+  let dependentDialects = ["::p3d::exec::ExecDialect"];
+}
+
+def VerifyStreams : Pass<"p3d-verify-streams", "::mlir::ModuleOp"> {
+  let summary = "rejects programs in which two streams touch the same memory in no order";
+  let description = [{
+    Follows what each stream knows to be done (vector clocks through records and waits), knowing nothing of the pass that placed them. When a function or a task ends,
+    computation has to be behind all communication but the sends of a task.
+  }];
+}
+
 #endif

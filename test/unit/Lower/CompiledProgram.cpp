@@ -45,7 +45,7 @@ bool CompiledProgram::compile(ModuleOp module, const std::string &libraryPath) {
       return false;
     objects.push_back(std::move(*object));
   }
-  return succeeded(lower::linkExecutable(module.getLoc(), objects, P3D_TEST_LINK, libraryPath));
+  return succeeded(lower::linkExecutable(module.getLoc(), objects, P3D_TEST_LINK, "link.txt", libraryPath));
 }
 
 CompiledProgram::CompiledProgram(ModuleOp module) { compileAndLoad(module); }

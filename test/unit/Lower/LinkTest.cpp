@@ -23,7 +23,7 @@ protected:
   std::string complaint(const std::string &out, StringRef object = "") {
     std::string text;
     ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) { text += diagnostic.str(); });
-    EXPECT_TRUE(failed(lower::linkExecutable(UnknownLoc::get(&context), {lower::ObjectCode(object.begin(), object.end())}, directory, out)));
+    EXPECT_TRUE(failed(lower::linkExecutable(UnknownLoc::get(&context), {lower::ObjectCode(object.begin(), object.end())}, directory, "link.txt", out)));
     return text;
   }
 

@@ -1,0 +1,296 @@
+// Kernels as GPU functions: a thread for each result, or a block for each where much is summed into few; see Passes.td.
+#include "dialects/Exec/ExecOps.h"
+#include "passes/Lower/KernelMapping.h"
+#include "passes/Lower/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace p3d::lower {
+#define GEN_PASS_DEF_MAPKERNELS
+#include "passes/Lower/Passes.h.inc"
+} // namespace p3d::lower
+
+using namespace mlir;
+using namespace p3d;
+using namespace p3d::lower;
+
+namespace {
+constexpr int64_t kThreads = 256;
+/// A sum of at least so many elements is worth a block, if there are not results enough to fill a GPU with threads.
+constexpr int64_t kLongSum = 128, kManyResults = 1 << 14;
+
+int64_t product(ArrayRef<int64_t> sizes) {
+  int64_t all = 1;
+  for (int64_t size : sizes)
+    all *= size;
+  return all;
+}
+
+/// One kernel. Its body is constants and views, perhaps a fill, and one linalg.generic; or a nest of loops, the outer ones without results, in which a running sum
+/// is the innermost.
+class KernelMapper {
+public:
+  KernelMapper(func::FuncOp source, gpu::GPUModuleOp module)
+      : source(source), module(module), loc(source.getLoc()), builder(OpBuilder::atBlockEnd(module.getBody())) {}
+
+  /// Blocks and threads.
+  FailureOr<std::pair<int64_t, int64_t>> map() {
+    builder.setInsertionPoint(module.getBody()->getTerminator());
+    auto kernel = builder.create<gpu::GPUFuncOp>(loc, source.getName(), source.getFunctionType());
+    kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), builder.getUnitAttr());
+    builder.setInsertionPointToStart(&kernel.getBody().front());
+    mapping.map(source.getArguments(), kernel.getArguments());
+    Operation *work = clonePrefix();
+    if (auto generic = dyn_cast_or_null<linalg::GenericOp>(work))
+      mapGeneric(generic);
+    else if (auto loop = dyn_cast_or_null<scf::ForOp>(work))
+      mapLoops(loop);
+    else
+      return source.emitOpError() << "holds neither a linalg.generic nor a loop; expected a kernel of the memory level";
+    builder.create<gpu::ReturnOp>(loc);
+    return std::pair(blocks, threads);
+  }
+
+private:
+  /// Clones what stands before the work, which is returned; a fill becomes the start of the sum.
+  Operation *clonePrefix() {
+    for (Operation &op : source.getBody().front()) {
+      if (isa<linalg::GenericOp, scf::ForOp>(op))
+        return &op;
+      if (auto fill = dyn_cast<linalg::FillOp>(op))
+        start = mapping.lookup(fill.getInputs()[0]);
+      else
+        builder.clone(op, mapping);
+    }
+    return nullptr;
+  }
+
+  Value index(int64_t value) { return builder.create<arith::ConstantIndexOp>(loc, value); }
+  Value threadId() { return builder.create<gpu::ThreadIdOp>(loc, gpu::Dimension::x); }
+  Value blockId() { return builder.create<gpu::BlockIdOp>(loc, gpu::Dimension::x); }
+
+  /// The number of this thread's work item among `count`; the builder is where only threads that have one come.
+  Value beginItem(int64_t count) {
+    threads = std::min<int64_t>(kThreads, llvm::alignTo(count, 32));
+    blocks = llvm::divideCeil(count, threads);
+    Value item = builder.create<arith::AddIOp>(loc, builder.create<arith::MulIOp>(loc, blockId(), index(threads)), threadId());
+    if (blocks * threads != count) {
+      Value inside = builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, item, index(count));
+      auto guard = builder.create<scf::IfOp>(loc, inside, /*withElseRegion=*/false);
+      builder.setInsertionPointToStart(guard.thenBlock());
+    }
+    return item;
+  }
+  void endItem(gpu::GPUFuncOp kernel) { builder.setInsertionPointToEnd(&kernel.getBody().front()); }
+
+  /// `item` as positions in loops of `sizes`, the last the fastest.
+  SmallVector<Value> delinearize(Value item, ArrayRef<int64_t> sizes) {
+    SmallVector<Value> positions(sizes.size());
+    for (int64_t i = int64_t(sizes.size()) - 1; i >= 0; --i) {
+      bool isLast = i == 0;
+      positions[i] = isLast ? item : builder.create<arith::RemUIOp>(loc, item, index(sizes[i])).getResult();
+      if (!isLast)
+        item = builder.create<arith::DivUIOp>(loc, item, index(sizes[i]));
+    }
+    return positions;
+  }
+
+  void mapGeneric(linalg::GenericOp generic) {
+    gpu::GPUFuncOp kernel = cast<gpu::GPUFuncOp>(builder.getInsertionBlock()->getParentOp());
+    SmallVector<int64_t> sizes = generic.getStaticLoopRanges(), outer, inner;
+    SmallVector<unsigned> parallel, reduced;
+    for (auto [loop, size] : llvm::enumerate(sizes)) {
+      bool isParallel = generic.getIteratorTypesArray()[loop] == utils::IteratorType::parallel;
+      (isParallel ? parallel : reduced).push_back(loop);
+      (isParallel ? outer : inner).push_back(size);
+    }
+    positions.assign(sizes.size(), Value());
+    int64_t results = product(outer), summed = product(inner);
+    Operation *combiner = combinerOf(generic);
+    bool byBlock = combiner && start && summed >= kLongSum && results < kManyResults;
+    Value item = byBlock ? blockId() : beginItem(results);
+    for (auto [loop, position] : llvm::zip(parallel, delinearize(item, outer)))
+      positions[loop] = position;
+    if (byBlock)
+      sumByBlock(generic, reduced, inner, results, combiner);
+    else
+      sumByThread(generic, reduced);
+    endItem(kernel);
+  }
+
+  /// The operation that joins the accumulator with one more element: only one that can join two accumulators as well. Null for other bodies.
+  static Operation *combinerOf(linalg::GenericOp generic) {
+    Operation *op = generic.getBody()->getTerminator()->getOperand(0).getDefiningOp();
+    Value accumulator = generic.getRegionOutputArgs()[0];
+    bool joins = isa_and_nonnull<arith::AddFOp, arith::MulFOp, arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp, arith::AddIOp, arith::MulIOp,
+                                 arith::AndIOp, arith::OrIOp, arith::MaxSIOp, arith::MinSIOp, arith::MaxUIOp, arith::MinUIOp>(op);
+    bool takesAccumulator = joins && accumulator.hasOneUse() && llvm::is_contained(op->getOperands(), accumulator);
+    return takesAccumulator ? op : nullptr;
+  }
+
+  Value load(linalg::GenericOp generic, OpOperand &operand) {
+    return builder.create<memref::LoadOp>(loc, mapping.lookup(operand.get()), indicesOf(generic, operand));
+  }
+  SmallVector<Value> indicesOf(linalg::GenericOp generic, OpOperand &operand) {
+    SmallVector<Value> indices;
+    for (AffineExpr expr : generic.getMatchingIndexingMap(&operand).getResults())
+      indices.push_back(positions[cast<AffineDimExpr>(expr).getPosition()]);
+    return indices;
+  }
+
+  /// What the body yields at `positions`, given the accumulator.
+  Value computeBody(linalg::GenericOp generic, Value accumulator) {
+    IRMapping body(mapping);
+    for (auto [operand, argument] : llvm::zip(generic.getDpsInputOperands(), generic.getRegionInputArgs()))
+      body.map(argument, load(generic, *operand));
+    body.map(generic.getRegionOutputArgs()[0], accumulator);
+    for (Operation &op : generic.getBody()->without_terminator())
+      cloneScalar(op, body);
+    return body.lookupOrDefault(generic.getBody()->getTerminator()->getOperand(0));
+  }
+
+  void cloneScalar(Operation &op, IRMapping &body) {
+    if (auto position = dyn_cast<linalg::IndexOp>(op)) {
+      body.map(position.getResult(), positions[position.getDim()]);
+      return;
+    }
+    // Functions of the C library are those of the device's.
+    if (auto call = dyn_cast<func::CallOp>(op)) {
+      Value x = body.lookup(call.getOperand(0));
+      bool isSine = call.getCallee() == "sinf";
+      body.map(call.getResult(0), isSine ? builder.create<math::SinOp>(loc, x).getResult() : builder.create<math::CosOp>(loc, x).getResult());
+      return;
+    }
+    builder.clone(op, body);
+  }
+
+  /// Loops over the reduced dimensions from `depth` on, within which the accumulator goes from element to element.
+  Value sumLoops(linalg::GenericOp generic, ArrayRef<unsigned> reduced, Value accumulator) {
+    if (reduced.empty())
+      return computeBody(generic, accumulator);
+    auto loop = builder.create<scf::ForOp>(loc, index(0), index(generic.getStaticLoopRanges()[reduced.front()]), index(1), accumulator);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    positions[reduced.front()] = loop.getInductionVar();
+    Value next = sumLoops(generic, reduced.drop_front(), loop.getRegionIterArg(0));
+    builder.create<scf::YieldOp>(loc, next);
+    return loop.getResult(0);
+  }
+
+  void sumByThread(linalg::GenericOp generic, ArrayRef<unsigned> reduced) {
+    OpOperand &out = generic.getDpsInitsMutable()[0];
+    bool readsOut = !generic.getRegionOutputArgs()[0].use_empty();
+    Value accumulator = start ? start : readsOut ? load(generic, out) : Value();
+    if (!accumulator) {
+      auto type = cast<MemRefType>(out.get().getType()).getElementType();
+      accumulator = builder.create<arith::ConstantOp>(loc, builder.getZeroAttr(type));
+    }
+    Value result = sumLoops(generic, reduced, accumulator);
+    builder.create<memref::StoreOp>(loc, result, mapping.lookup(out.get()), indicesOf(generic, out));
+  }
+
+  /// Each thread sums every `threads`th element; the sums are joined in a tree, in the same order on every run.
+  void sumByBlock(linalg::GenericOp generic, ArrayRef<unsigned> reduced, ArrayRef<int64_t> sizes, int64_t results, Operation *combiner) {
+    blocks = results;
+    threads = kThreads;
+    Value thread = threadId();
+    auto loop = builder.create<scf::ForOp>(loc, thread, index(product(sizes)), index(threads), start);
+    {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(loop.getBody());
+      for (auto [dim, position] : llvm::zip(reduced, delinearize(loop.getInductionVar(), sizes)))
+        positions[dim] = position;
+      builder.create<scf::YieldOp>(loc, computeBody(generic, loop.getRegionIterArg(0)));
+    }
+    Value sum = joinThreads(loop.getResult(0), thread, combiner);
+    auto isFirst = builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, thread, index(0));
+    auto guard = builder.create<scf::IfOp>(loc, isFirst, /*withElseRegion=*/false);
+    builder.setInsertionPointToStart(guard.thenBlock());
+    OpOperand &out = generic.getDpsInitsMutable()[0];
+    builder.create<memref::StoreOp>(loc, sum, mapping.lookup(out.get()), indicesOf(generic, out));
+  }
+
+  Value joinThreads(Value mine, Value thread, Operation *combiner) {
+    auto kernel = mine.getParentRegion()->getParentOfType<gpu::GPUFuncOp>();
+    auto space = gpu::AddressSpaceAttr::get(builder.getContext(), gpu::AddressSpace::Workgroup);
+    Value shared = kernel.addWorkgroupAttribution(MemRefType::get({threads}, mine.getType(), MemRefLayoutAttrInterface(), space), loc);
+    builder.create<memref::StoreOp>(loc, mine, shared, thread);
+    for (int64_t half = threads / 2; half > 0; half /= 2) {
+      builder.create<gpu::BarrierOp>(loc);
+      auto isLower = builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, thread, index(half));
+      auto guard = builder.create<scf::IfOp>(loc, isLower, /*withElseRegion=*/false);
+      OpBuilder::InsertionGuard insertion(builder);
+      builder.setInsertionPointToStart(guard.thenBlock());
+      Value partner = builder.create<arith::AddIOp>(loc, thread, index(half));
+      Value a = builder.create<memref::LoadOp>(loc, shared, thread), b = builder.create<memref::LoadOp>(loc, shared, partner);
+      Operation *joined = builder.clone(*combiner);
+      joined->setOperands({a, b});
+      builder.create<memref::StoreOp>(loc, joined->getResult(0), shared, thread);
+    }
+    return builder.create<memref::LoadOp>(loc, shared, index(0));
+  }
+
+  /// A thread for each iteration of the outer loops, which a running sum makes independent of each other.
+  void mapLoops(scf::ForOp loop) {
+    gpu::GPUFuncOp kernel = cast<gpu::GPUFuncOp>(builder.getInsertionBlock()->getParentOp());
+    SmallVector<scf::ForOp> outer;
+    SmallVector<int64_t> sizes;
+    auto sizeOf = [](scf::ForOp op) { return getConstantIntValue(op.getUpperBound()).value_or(0); };
+    Operation *rest = loop;
+    for (auto next = loop; next && next.getInitArgs().empty(); next = dyn_cast<scf::ForOp>(rest)) {
+      outer.push_back(next);
+      sizes.push_back(sizeOf(next));
+      rest = nullptr;
+      for (Operation &op : next.getBody()->without_terminator())
+        rest = &op;
+    }
+    Value item = beginItem(product(sizes));
+    for (auto [op, position] : llvm::zip(outer, delinearize(item, sizes)))
+      mapping.map(op.getInductionVar(), position);
+    if (outer.empty())
+      builder.clone(*loop, mapping);
+    // What stands between the loops are constants.
+    for (scf::ForOp op : outer)
+      for (Operation &inside : op.getBody()->without_terminator())
+        if (!llvm::is_contained(outer, dyn_cast<scf::ForOp>(inside)))
+          builder.clone(inside, mapping);
+    endItem(kernel);
+  }
+
+  func::FuncOp source;
+  gpu::GPUModuleOp module;
+  Location loc;
+  OpBuilder builder;
+  IRMapping mapping;
+  SmallVector<Value> positions;
+  /// What the sum begins with, if the kernel sets it.
+  Value start;
+  int64_t blocks = 1, threads = 1;
+};
+
+struct MapKernels : lower::impl::MapKernelsBase<MapKernels> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto builder = OpBuilder::atBlockEnd(module.getBody());
+    auto kernels = builder.create<gpu::GPUModuleOp>(module.getLoc(), exec::kKernelModule);
+    NamedAttrList launches;
+    for (auto kernel : llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
+      if (!kernel.isExternal()) {
+        auto geometry = KernelMapper(kernel, kernels).map();
+        if (failed(geometry))
+          return signalPassFailure();
+        launches.set(kernel.getName(), builder.getDenseI64ArrayAttr({geometry->first, geometry->second}));
+      }
+      kernel.erase();
+    }
+    kernels->setAttr(kLaunchesAttr, launches.getDictionary(&getContext()));
+    module->setAttr(gpu::GPUDialect::getContainerModuleAttrName(), builder.getUnitAttr());
+  }
+};
+} // namespace
