@@ -12,3 +12,6 @@ config.test_exec_root = os.path.join(config.p3dc_build, "test")
 config.environment["PATH"] = os.pathsep.join(
     [os.path.join(config.p3dc_build, "bin"), config.llvm_tools, config.environment["PATH"]]
 )
+# What was built with the CUDA toolkit.
+if os.path.exists(os.path.join(config.p3dc_build, "lib", "p3d", "libdevice.10.bc")):
+    config.available_features.add("cuda")

@@ -117,11 +117,9 @@ private:
     bool isNeeded = llvm::any_of(*translated, [](llvm::Function &function) { return function.isDeclaration() && function.getName().starts_with("__nv_"); });
     if (!isNeeded)
       return success();
-    SmallVector<std::string> places{options.libraryDir + "/libdevice.10.bc"};
-    for (const std::string &root : toolkitRoots())
-      places.push_back(root + "/nvvm/libdevice/libdevice.10.bc");
+    std::string places[] = {options.libraryDir + "/libdevice.10.bc", toolkitRoot() + "/nvvm/libdevice/libdevice.10.bc"};
     auto *found = llvm::find_if(places, [](const std::string &path) { return sys::fs::exists(path); });
-    if (found == places.end())
+    if (found == std::end(places))
       return emitError(loc) << "libdevice.10.bc is neither in " << options.libraryDir << " nor in a CUDA toolkit; set CUDA_HOME, or install libnvvm of the toolkit";
     llvm::SMDiagnostic diagnostic;
     std::unique_ptr<llvm::Module> library = llvm::parseIRFile(*found, diagnostic, context);
@@ -129,28 +127,24 @@ private:
       return emitError(loc) << *found << ": " << diagnostic.getMessage();
     library->setTargetTriple(kTriple);
     library->setDataLayout(translated->getDataLayout());
-    if (llvm::Linker::linkModules(*translated, std::move(library), llvm::Linker::LinkOnlyNeeded, [](llvm::Module &module, const llvm::StringSet<> &names) {
-          llvm::internalizeModule(module, [&](const llvm::GlobalValue &value) { return !value.hasName() || !names.contains(value.getName()); });
-        }))
-      return emitError(loc) << *found << ": cannot be linked with the kernels";
+    bool isBad = llvm::Linker::linkModules(*translated, std::move(library), llvm::Linker::LinkOnlyNeeded, [](llvm::Module &module, const llvm::StringSet<> &names) {
+      llvm::internalizeModule(module, [&](const llvm::GlobalValue &value) { return !value.hasName() || !names.contains(value.getName()); });
+    });
+    if (isBad)
+      return emitError(loc) << *found << ": cannot be linked with the kernels"; // unreachable from input: names clash with nothing
     return success();
   }
 
-  static SmallVector<std::string> toolkitRoots() {
-    SmallVector<std::string> roots;
+  static std::string toolkitRoot() {
     for (const char *variable : {"CUDA_HOME", "CUDA_PATH", "CUDA_ROOT"})
       if (auto value = sys::Process::GetEnv(variable))
-        roots.push_back(*value);
-    roots.push_back("/usr/local/cuda");
-    return roots;
+        return *value;
+    return "/usr/local/cuda";
   }
 
   static std::string findTool(StringRef name) {
-    SmallVector<std::string> bins;
-    for (const std::string &root : toolkitRoots())
-      bins.push_back(root + "/bin");
-    SmallVector<StringRef> paths(bins.begin(), bins.end());
-    if (auto found = sys::findProgramByName(name, paths))
+    std::string bin = toolkitRoot() + "/bin";
+    if (auto found = sys::findProgramByName(name, {bin}))
       return *found;
     auto onPath = sys::findProgramByName(name);
     return onPath ? *onPath : std::string();

@@ -46,7 +46,7 @@ FailureOr<std::vector<std::string>> linkWords(Location loc, StringRef libraryDir
   std::string path = (libraryDir + "/" + linkFile).str();
   auto text = llvm::MemoryBuffer::getFile(path);
   if (!text) {
-    emitError(loc) << "cannot read " << path << ": " << text.getError().message() << "; it belongs to the installation of p3dc";
+    emitError(loc) << "cannot read " << path << ": " << text.getError().message() << "; it belongs to the installation of p3dc, for --target=cuda to one that was built with the CUDA toolkit";
     return failure();
   }
   std::vector<std::string> words;

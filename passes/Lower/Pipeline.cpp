@@ -35,7 +35,6 @@ void p3d::lower::buildLowerPipeline(OpPassManager &passes) {
 }
 
 void p3d::lower::buildCudaLowerPipeline(OpPassManager &passes) {
-  passes.addPass(createExpandMath());
   passes.addPass(createMapKernels());
   OpPassManager &kernels = passes.nest<gpu::GPUModuleOp>();
   kernels.addPass(createConvertSCFToCFPass());
@@ -49,7 +48,8 @@ void p3d::lower::buildCudaLowerPipeline(OpPassManager &passes) {
 }
 
 void p3d::lower::registerLowerPipeline() {
-  PassPipelineRegistration<>("p3d-lower-cuda", "from planned memory to modules of LLVM dialect that enqueue kernels of a gpu.module", buildCudaLowerPipeline);
+  // not messages: what p3dc-opt --help says
+  PassPipelineRegistration<>("p3d-lower-cuda", "from planned memory to LLVM dialect that enqueues kernels of a gpu.module", buildCudaLowerPipeline);
   // not messages: the help of p3dc-opt.
   PassPipelineRegistration<>("p3d-lower", "from planned memory to modules of LLVM dialect", buildLowerPipeline);
 }

@@ -24,10 +24,11 @@ EFFECTS = {
     "inputs": ("layer_0", [], "import"),
     "freeze": ("layer_0", [], "import"),
     "rank-order": ("tp-pp-dp", ["--mesh=1x2x2"], "manifest.json"),
+    "target": ("cuda", [], "memory"),
     "cpu": ("x86-64", [], "bin/stage0"),
 }
 # Flags that say what is written or printed, shown by the tests of that name.
-ELSEWHERE = {"o": "bad-output", "emit": "levels", "from": "levels", "dump": "levels", "timing": "levels", "sequence-parallel": "flags"}
+ELSEWHERE = {"gpu-arch": "cuda", "o": "bad-output", "emit": "levels", "from": "levels", "dump": "levels", "timing": "levels", "sequence-parallel": "flags"}
 
 
 def compile(flags, looked_at):

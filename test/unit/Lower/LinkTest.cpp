@@ -33,7 +33,7 @@ protected:
 
 TEST_F(LinkTest, MissingInstallation) {
   EXPECT_EQ(complaint(path("out")),
-            "cannot read " + path("link.txt") + ": No such file or directory; it belongs to the installation of p3dc");
+            "cannot read " + path("link.txt") + ": No such file or directory; it belongs to the installation of p3dc, for --target=cuda to one that was built with the CUDA toolkit");
 }
 
 TEST_F(LinkTest, LinkerSaysWhy) {

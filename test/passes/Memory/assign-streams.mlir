@@ -1,0 +1,58 @@
+// Events between computation and communication.
+// RUN: p3dc-opt %s -p3d-assign-streams -p3d-verify-streams | FileCheck %s
+
+// CHECK: module attributes {{.*}}exec.events = 7
+module {
+func.func private @kernel.neg(%x: memref<16xf32>, %y: memref<16xf32>) { return }
+
+// Communication begins after the computation before it. Computation goes on beside it until it needs the result.
+// CHECK-LABEL: exec.function @late
+// CHECK: exec.launch
+// CHECK-NEXT: exec.record 0 on compute
+// CHECK-NEXT: exec.wait 0 on tp
+// CHECK-NEXT: exec.all_reduce
+// CHECK-NEXT: exec.record 1 on tp
+// CHECK-NEXT: exec.launch @kernel.neg(%{{.*}}) -> (%[[Z:.*]])
+// CHECK-NEXT: exec.wait 1 on compute
+// CHECK-NEXT: exec.launch
+exec.function @late(%x: memref<16xf32>, %y: memref<16xf32>, %z: memref<16xf32>) attributes {outs = 2 : i64, scratch_bytes = 64 : i64} {
+  %a = exec.temporary at 0 : memref<16xf32>
+  exec.launch @kernel.neg(%x) -> (%a) : (memref<16xf32>) -> memref<16xf32>
+  exec.all_reduce sum %a over tp 0 of f32 why "" : memref<16xf32>
+  exec.launch @kernel.neg(%x) -> (%z) : (memref<16xf32>) -> memref<16xf32>
+  exec.launch @kernel.neg(%a) -> (%y) : (memref<16xf32>) -> memref<16xf32>
+}
+
+// Two axes that reduce the same memory: the second stream waits for the first. At the end computation waits for what is left.
+// CHECK-LABEL: exec.function @both
+// CHECK: exec.record 2 on compute
+// CHECK-NEXT: exec.wait 2 on tp
+// CHECK-NEXT: exec.all_reduce
+// CHECK-NEXT: exec.record 3 on tp
+// CHECK-NEXT: exec.wait 3 on dp
+// CHECK-NEXT: exec.wait 2 on dp
+// CHECK-NEXT: exec.all_reduce
+// CHECK-NEXT: exec.record 4 on dp
+// CHECK-NEXT: exec.wait 3 on compute
+// CHECK-NEXT: exec.wait 4 on compute
+// CHECK-NEXT: }
+exec.function @both(%x: memref<16xf32>) attributes {outs = 1 : i64, scratch_bytes = 0 : i64} {
+  exec.all_reduce sum %x over tp 0 of f32 why "" : memref<16xf32>
+  exec.all_reduce sum %x over dp 0 of f32 why "" : memref<16xf32>
+}
+
+// A transfer to a later stage; what waits for its end is the next use of the slot.
+// CHECK-LABEL: exec.program @stage0
+// CHECK: exec.record 5 on compute
+// CHECK-NEXT: exec.wait 5 on forward
+// CHECK-NEXT: exec.send
+// CHECK-NEXT: exec.record 6 on forward
+// CHECK-NEXT: }
+exec.program @stage0 index 0 slots 1 arena 64 zero 0 at 0 {
+  exec.buffer activation @x at 0 stride 64 : memref<16xf32> of f32
+  exec.task forward scratch 0 at 64 {
+    %x = exec.address @x : memref<16xf32>
+    exec.send %x to 1 channel 0 why "" : memref<16xf32>
+  }
+}
+}

@@ -1,0 +1,53 @@
+// Streams that touch the same memory in no order are rejected, whoever placed the events.
+// RUN: p3dc-opt %s -p3d-verify-streams -split-input-file -verify-diagnostics
+
+exec.function @early(%x: memref<16xf32>) attributes {outs = 1 : i64, scratch_bytes = 0 : i64} {
+  // expected-error @below {{on stream tp may begin before the computation ahead of its function or task is done; it has to wait for an event of stream compute}}
+  exec.all_reduce sum %x over tp 0 of f32 why "" : memref<16xf32>
+}
+
+// -----
+
+exec.function @unknown(%x: memref<16xf32>) attributes {outs = 1 : i64, scratch_bytes = 0 : i64} {
+  // expected-error @below {{waits for event 3, which nothing before it records}}
+  exec.wait 3 on tp
+}
+
+// -----
+
+func.func private @kernel.neg(%x: memref<16xf32>, %y: memref<16xf32>) { return }
+
+// Computation that reads before the sum is complete.
+exec.function @unordered(%x: memref<16xf32>, %y: memref<16xf32>) attributes {outs = 2 : i64, scratch_bytes = 0 : i64} {
+  exec.record 0 on compute
+  exec.wait 0 on tp
+  // expected-note @below {{the other command}}
+  exec.all_reduce sum %x over tp 0 of f32 why "" : memref<16xf32>
+  exec.record 1 on tp
+  // expected-error @below {{reads on stream compute what a command on stream tp writes, in no order; an exec.wait for that command is missing}}
+  exec.launch @kernel.neg(%x) -> (%y) : (memref<16xf32>) -> memref<16xf32>
+  exec.wait 1 on compute
+}
+
+// -----
+
+func.func private @kernel.neg(%x: memref<16xf32>, %y: memref<16xf32>) { return }
+
+// An event from before the command that matters.
+exec.function @stale(%x: memref<16xf32>, %y: memref<16xf32>) attributes {outs = 2 : i64, scratch_bytes = 0 : i64} {
+  exec.record 0 on compute
+  // expected-note @below {{the other command}}
+  exec.launch @kernel.neg(%y) -> (%x) : (memref<16xf32>) -> memref<16xf32>
+  exec.wait 0 on tp
+  // expected-error @below {{reads on stream tp what a command on stream compute writes, in no order}}
+  exec.all_gather (%x) -> (%y) dim 0 over tp of f32 why "" : (memref<16xf32>) -> memref<16xf32>
+}
+
+// -----
+
+exec.function @left(%x: memref<16xf32>) attributes {outs = 1 : i64, scratch_bytes = 0 : i64} {
+  exec.record 0 on compute
+  exec.wait 0 on tp
+  // expected-error @below {{on stream tp may go on after the end of its function or task; computation has to wait for it}}
+  exec.all_reduce sum %x over tp 0 of f32 why "" : memref<16xf32>
+}
