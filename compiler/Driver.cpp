@@ -6,6 +6,7 @@
 #include "compiler/Registration.h"
 #include "compiler/WritePrograms.h"
 #include "dialects/StableHLO/StableHLOText.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
 #include "passes/Lower/EmitKernels.h"
@@ -38,7 +39,8 @@ private:
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
 };
 
-LogicalResult writeModule(ModuleOp module, StringRef path) {
+/// `module` and the text behind it, to a file that appears only when complete.
+LogicalResult writeModule(ModuleOp module, StringRef path, StringRef behind = "") {
   std::string error;
   auto file = openOutputFile(path.empty() ? "-" : path, &error);
   StringRef name = path.empty() ? "standard output" : path;
@@ -47,7 +49,7 @@ LogicalResult writeModule(ModuleOp module, StringRef path) {
     return failure();
   }
   module.print(file->os());
-  file->os() << "\n";
+  file->os() << "\n" << behind;
   file->os().flush();
   if (file->os().has_error()) {
     complain(name + ": " + file->os().error().message());
@@ -56,6 +58,15 @@ LogicalResult writeModule(ModuleOp module, StringRef path) {
   }
   file->keep();
   return success();
+}
+
+/// What a GPU does, to be read: buffers at their offsets, commands, streams and events in order, and the kernels as PTX.
+LogicalResult writeDevicePrograms(ModuleOp planned, ModuleOp lowered, const Options &options) {
+  for (auto kernel : planned.getOps<func::FuncOp>())
+    if (!kernel.isExternal())
+      kernel.eraseBody();
+  FailureOr<std::string> ptx = lower::emitPtx(lowered, {llvm::to_vector(options.gpuArchitectures), libraryDirectory()});
+  return failed(ptx) ? failure() : writeModule(planned, options.output, "\n" + *ptx);
 }
 
 /// Runs `level`; with --dump writes its IR, with --timing says how long it took. `bug` says what to report if the failure is ours.
@@ -81,6 +92,7 @@ LogicalResult runLevel(ModuleOp module, const Level &level, const Options &optio
 struct Snapshots {
   std::string bug;
   OwningOpRef<ModuleOp> step, sharded, scheduled;
+  OwningOpRef<ModuleOp> planned; ///< after memory, where --emit=lower shows it beside the kernels
   std::vector<StageMemory> memory;
 };
 
@@ -118,6 +130,8 @@ LogicalResult runLevels(ModuleOp module, const Options &options, Snapshots &snap
       snapshots.scheduled = module.clone();
       nameCompile(module, options);
     }
+    if (options.emit == "lower" && options.forCuda && name == "memory")
+      snapshots.planned = module.clone();
     if (options.emit.empty() && name == "memory")
       snapshots.memory = measureMemory(module);
   }
@@ -187,7 +201,9 @@ int compile(const Options &options) {
   }
   int code = 0;
   Clock clock;
-  if (!options.emit.empty())
+  if (snapshots.planned)
+    code = failed(writeDevicePrograms(*snapshots.planned, *module, options)) ? kUserError : 0;
+  else if (!options.emit.empty())
     code = failed(writeModule(*module, options.output)) ? kUserError : 0;
   else
     code = writePrograms({*snapshots.scheduled, *module, snapshots.step ? *snapshots.step : ModuleOp(), snapshots.sharded ? *snapshots.sharded : ModuleOp()},

@@ -52,14 +52,6 @@ StageMemory measureProgram(exec::ProgramOp program) {
   return memory;
 }
 
-/// The directory of base.o and the start-up files: beside the directory of p3dc.
-std::string libraryDirectory() {
-  std::string self = sys::fs::getMainExecutable(nullptr, reinterpret_cast<void *>(&libraryDirectory));
-  llvm::SmallString<256> path(sys::path::parent_path(sys::path::parent_path(self)));
-  sys::path::append(path, "lib", "p3d");
-  return path.str().str();
-}
-
 LogicalResult linkStages(ModuleOp lowered, const Options &options, StringRef binDir) {
   lower::EmitOptions emitOptions;
   emitOptions.cpu = options.cpu;
@@ -139,6 +131,13 @@ std::vector<StageMemory> p3d::measureMemory(ModuleOp planned) {
   for (auto program : planned.getOps<exec::ProgramOp>())
     memory.push_back(measureProgram(program));
   return memory;
+}
+
+std::string p3d::libraryDirectory() {
+  std::string self = sys::fs::getMainExecutable(nullptr, reinterpret_cast<void *>(&libraryDirectory));
+  llvm::SmallString<256> path(sys::path::parent_path(sys::path::parent_path(self)));
+  sys::path::append(path, "lib", "p3d");
+  return path.str().str();
 }
 
 std::string p3d::checkOutput(llvm::StringRef path) {

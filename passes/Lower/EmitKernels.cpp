@@ -62,6 +62,12 @@ public:
     return images;
   }
 
+  FailureOr<std::string> ptx() {
+    if (failed(translate()))
+      return failure();
+    return generatePtx();
+  }
+
 private:
   LogicalResult translate() {
     DialectRegistry registry;
@@ -241,6 +247,8 @@ LogicalResult p3d::lower::checkArchitectures(Location loc, ArrayRef<int64_t> arc
 }
 
 FailureOr<std::vector<KernelImage>> p3d::lower::emitKernels(ModuleOp lowered, const KernelOptions &options) { return KernelEmitter(lowered, options).run(); }
+
+FailureOr<std::string> p3d::lower::emitPtx(ModuleOp lowered, const KernelOptions &options) { return KernelEmitter(lowered, options).ptx(); }
 
 FailureOr<ObjectCode> p3d::lower::embedImages(Location loc, ArrayRef<KernelImage> images, const EmitOptions &options) {
   llvm::LLVMContext context;

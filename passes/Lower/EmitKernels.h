@@ -29,6 +29,9 @@ mlir::LogicalResult checkArchitectures(mlir::Location loc, llvm::ArrayRef<int64_
 /// an error for a kernel that cannot be compiled.
 mlir::FailureOr<std::vector<KernelImage>> emitKernels(mlir::ModuleOp lowered, const KernelOptions &options);
 
+/// The PTX of the kernels alone, for reading.
+mlir::FailureOr<std::string> emitPtx(mlir::ModuleOp lowered, const KernelOptions &options);
+
 /// An object for this machine that holds the images, and the table `p3d_images` of runtime.h.
 mlir::FailureOr<ObjectCode> embedImages(mlir::Location loc, llvm::ArrayRef<KernelImage> images, const EmitOptions &options);
 
