@@ -1,4 +1,4 @@
-// Every kernel of kernels/Kernels.h in double precision, in its plainest form: what the kernels mean, and what their
+// Every kernel of kernels/Kernels.h, and those that only CUDA has, in double precision, in its plainest form: what the kernels mean, and what their
 // tests compare with. The arguments are those of the kernel named alike (p3d_layer_norm: reference::layerNorm), without
 // element types; an id is i64.
 #pragma once
@@ -51,5 +51,14 @@ void adamw(double *p, const double *g, double *m, double *v, int64_t count, int6
 void sgd(double *p, const double *g, double *momentumBuffer, int64_t count, double lr, double momentum,
          double weightDecay, double gradScale);
 double squaredNorm(const double *x, int64_t count);
+
+void biasGelu(const double *x, const double *bias, double *y, int64_t rows, int64_t cols, bool isExact);
+void biasGeluGrad(const double *dy, const double *x, const double *bias, double *dx, double *dbias, int64_t rows,
+                  int64_t cols, bool isExact);
+void swiglu(const double *gate, const double *up, double *y, int64_t rows, int64_t cols, int64_t stride);
+void swigluGrad(const double *dy, const double *gate, const double *up, double *dgate, double *dup, int64_t rows,
+                int64_t cols, int64_t stride);
+void rope(const double *x, const double *cosines, const double *sines, double *y, int64_t b, int64_t s, int64_t h,
+          int64_t d, bool isInterleaved, bool inverse);
 
 } // namespace reference
