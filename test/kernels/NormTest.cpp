@@ -11,7 +11,8 @@ struct NormCase {
   int64_t rows, cols;
   double offset;
 };
-const std::vector<NormCase> cases = {{1, 4, 0}, {3, 7, 0}, {5, 64, 0}, {131, 33, 3}, {2, 1023, 0}, {70, 768, 10}};
+const std::vector<NormCase> cases = {{1, 4, 0},    {3, 7, 0},     {5, 64, 0},  {131, 33, 3},
+                                     {2, 1023, 0}, {70, 768, 10}, {5, 9001, 0}};
 const double epsilon = 1e-5;
 } // namespace
 

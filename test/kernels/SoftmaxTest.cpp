@@ -41,6 +41,17 @@ TEST(Softmax, MatchesReference) {
     }
 }
 
+TEST(Softmax, TakesWideRows) {
+  const int64_t rows = 2, cols = 20001;
+  for (int32_t dtype : floatTypes) {
+    Tensor x = logitsOf(dtype, rows, cols), y(dtype, rows * cols);
+    p3d_softmax(dtype, x.data(), y.data(), rows, cols);
+    std::vector<double> want(rows * cols);
+    reference::softmax(x.values().data(), want.data(), rows, cols);
+    expectClose(y.values(), want, dtype, "softmax", 8);
+  }
+}
+
 TEST(Softmax, PassesNanOn) {
   Tensor x(P3D_F32, {1, NAN, 2}), y(P3D_F32, 3);
   p3d_softmax(P3D_F32, x.data(), y.data(), 1, 3);

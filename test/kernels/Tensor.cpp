@@ -34,12 +34,16 @@ std::vector<double> skewed(int64_t count, unsigned seed, double size) {
   return values;
 }
 
-static double allowedError(double want, double largest, int32_t dtype, double slack) {
-  Tolerance tolerance = toleranceOf(dtype);
+static double allowedError(double want, double largest, Tolerance tolerance, double slack) {
   return slack * (tolerance.relative * std::fabs(want) + tolerance.ofLargest * largest);
 }
 
 void expectClose(const std::vector<double> &got, const std::vector<double> &want, int32_t dtype,
+                 const std::string &what, double slack) {
+  expectClose(got, want, toleranceOf(dtype), what + " " + nameOf(dtype), slack);
+}
+
+void expectClose(const std::vector<double> &got, const std::vector<double> &want, Tolerance tolerance,
                  const std::string &what, double slack) {
   ASSERT_EQ(got.size(), want.size()) << what;
   double largest = 0, worst = 0;
@@ -48,14 +52,14 @@ void expectClose(const std::vector<double> &got, const std::vector<double> &want
   size_t worstAt = 0;
   for (size_t i = 0; i < want.size(); ++i) {
     bool same = got[i] == want[i] || (std::isnan(got[i]) && std::isnan(want[i]));
-    double excess = same ? 0 : std::fabs(got[i] - want[i]) / allowedError(want[i], largest, dtype, slack);
+    double excess = same ? 0 : std::fabs(got[i] - want[i]) / allowedError(want[i], largest, tolerance, slack);
     if (!(excess <= worst)) { // also true for NaN
       worst = excess;
       worstAt = i;
     }
   }
-  EXPECT_LE(worst, 1) << what << " " << nameOf(dtype) << ": element " << worstAt << " is " << got[worstAt]
-                      << ", expected " << want[worstAt] << " (largest " << largest << ")";
+  EXPECT_LE(worst, 1) << what << ": element " << worstAt << " is " << got[worstAt] << ", expected " << want[worstAt]
+                      << " (largest " << largest << ")";
 }
 
 } // namespace p3dtest

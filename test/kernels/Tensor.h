@@ -30,8 +30,10 @@ private:
 /// missing row or a wrong stride shows.
 std::vector<double> skewed(int64_t count, unsigned seed, double size = 1);
 
-/// Each element within the tolerance of `dtype` (times `slack`); infinities and NaN must be the same. Fails with the
-/// worst.
+/// Each element within the tolerance (times `slack`); infinities and NaN must be the same. Fails with the worst.
+void expectClose(const std::vector<double> &got, const std::vector<double> &want, Tolerance tolerance,
+                 const std::string &what, double slack = 1);
+/// The same with the tolerance of `dtype`.
 void expectClose(const std::vector<double> &got, const std::vector<double> &want, int32_t dtype,
                  const std::string &what, double slack = 1);
 

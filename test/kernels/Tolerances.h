@@ -17,4 +17,15 @@ inline Tolerance toleranceOf(int32_t dtype) {
   return {2e-6, 2e-6};
 }
 
+/// Of attention: where tensor cores make the second product, its operands (probabilities and their gradients) are
+/// rounded to the element type, and terms that cancel leave the errors of the largest.
+inline Tolerance attentionTolerance(int32_t dtype) {
+  Tolerance tolerance = toleranceOf(dtype);
+#ifdef P3D_TEST_CUDA
+  if (dtype != P3D_F32)
+    tolerance.ofLargest = tolerance.relative / 2;
+#endif
+  return tolerance;
+}
+
 } // namespace p3dtest
