@@ -45,6 +45,13 @@ with tempfile.TemporaryDirectory() as directory:
     jax_export.save(loss, shapes, batch, other)
     assert other.with_suffix(".mlir").exists() and not other.with_suffix(".safetensors").exists()
 
+    refused = Path(directory) / "refused"
+    try:
+        jax_export.save(lambda params, batch: batch["nothing"], params, batch, refused)
+    except KeyError:
+        pass
+    assert not refused.with_suffix(".mlir").exists()
+
 
 def expect(error, message, call, *arguments):
     """`call(*arguments)` refuses with `message`."""

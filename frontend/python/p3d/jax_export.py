@@ -57,8 +57,9 @@ def text(loss, params, batch):
 
 def save(loss, params, batch, path):
     """Writes PATH.mlir and, where `params` and `batch` hold data, PATH.safetensors."""
+    module = text(loss, params, batch)  # first: a loss that JAX refuses leaves no file
     with open(f"{path}.mlir", "w") as file:
-        file.write(text(loss, params, batch))
+        file.write(module)
     tensors = {f"{root}.{name}": _data(leaf) for root, tree in (("params", params), ("batch", batch)) for name, leaf in _flat(tree)[0].items()}
     if not any(isinstance(tensor, jax.ShapeDtypeStruct) for tensor in tensors.values()):
         safetensors_file.write(f"{path}.safetensors", tensors)
