@@ -216,6 +216,6 @@ CUresult CUDAAPI cuLaunchKernel(CUfunction handle, unsigned int gridX, unsigned 
       (void)storage, (void)code; // kept until it has run
       running.executor->run({kernel, grid, block, shared, pointers.data(), &accesses});
     };
-    return submit(machine, stream, {"kernel", kernel->name, 0, {}, {}, std::move(run)});
+    return submit(machine, stream, {"kernel", kernel->name, 0, {}, {}, {}, std::move(run)});
   });
 }

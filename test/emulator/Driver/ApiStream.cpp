@@ -189,6 +189,6 @@ CUresult CUDAAPI cuEventElapsedTime(float *milliseconds, CUevent startHandle, CU
 CUresult CUDAAPI cuLaunchHostFunc(CUstream stream, CUhostFn function, void *data) {
   return driverCall([&](Machine &machine) {
     return submit(machine, stream,
-                  {"host", "host function", 0, {}, {}, [=](const Running &) { function(data); }});
+                  {"host", "host function", 0, {}, {}, {}, [=](const Running &) { function(data); }});
   });
 }

@@ -54,14 +54,14 @@ std::shared_ptr<Completion> Stream::record(const Clock &host) {
   Clock now = clock;
   now.join(host);
   auto completion = std::make_shared<Completion>(now);
-  push({"event", "event record", 0, {}, {}, [completion](const Running &) { completion->finish(); }}, host);
+  push({"event", "event record", 0, {}, {}, {}, [completion](const Running &) { completion->finish(); }}, host);
   return completion;
 }
 
 void Stream::waitFor(std::shared_ptr<Completion> completion, const Clock &host) {
   Clock after = host;
   after.join(completion->clock);
-  push({"wait", "event wait", 0, {}, {}, [completion](const Running &) { completion->wait(); }}, after);
+  push({"wait", "event wait", 0, {}, {}, {}, [completion](const Running &) { completion->wait(); }}, after);
 }
 
 void Stream::drain() {

@@ -38,9 +38,15 @@ void traceCommand(const Command &command, unsigned stream, double startUs, doubl
   if (settings().traceFile.empty())
     return;
   std::lock_guard<std::mutex> lock(buffer().mutex);
-  buffer().lines += fmt::format("{{\"rank\":{},\"stream\":{},\"kind\":\"{}\",\"command\":\"{}\",\"start\":{:.1f},"
-                                "\"end\":{:.1f},\"bytes\":{}}}\n",
-                                settings().rank, stream, command.kind, command.label, startUs, endUs, command.bytes);
+  auto add = [&](const std::string &label, size_t bytes) {
+    buffer().lines += fmt::format("{{\"rank\":{},\"stream\":{},\"kind\":\"{}\",\"command\":\"{}\",\"start\":{:.1f},"
+                                  "\"end\":{:.1f},\"bytes\":{}}}\n",
+                                  settings().rank, stream, command.kind, label, startUs, endUs, bytes);
+  };
+  if (command.parts.empty())
+    add(command.label, command.bytes);
+  for (auto &[label, bytes] : command.parts)
+    add(label, bytes);
   if (buffer().lines.size() > 60000)
     writeOut(buffer().lines);
 }

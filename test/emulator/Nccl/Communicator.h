@@ -1,0 +1,80 @@
+// A communicator: this rank's part of collectives and grouped transfers, run by the worker of the stream that carries them.
+#pragma once
+#include "test/emulator/Nccl/Board.h"
+#include "test/emulator/Nccl/Reduction.h"
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace p3d::emulator {
+
+enum class CollectiveKind { AllReduce, AllGather, ReduceScatter, Broadcast, Reduce };
+
+struct Collective {
+  CollectiveKind kind;
+  const char *from;
+  char *to;
+  size_t count; ///< as the call has it: of the smaller side
+  ncclDataType_t type;
+  ncclRedOp_t op;
+  int root;
+};
+
+/// One send or receive.
+struct Transfer {
+  bool isSend;
+  char *address;
+  size_t count;
+  ncclDataType_t type;
+  int peer;
+};
+
+std::string describe(const Collective &collective);
+std::string describe(const Transfer &transfer);
+
+class Communicator {
+public:
+  Communicator(const std::string &boardName, std::string name, int ranks, int rank);
+
+  /// Waits until all ranks have joined; false if it was aborted. Faults on a second rank of the same number and when a
+  /// rank does not come in time.
+  bool join();
+
+  /// The place of the next command in this rank's order; commands run in it, whatever stream they are on.
+  uint64_t nextTicket() { return ++tickets; }
+  void run(const Collective &collective, uint64_t ticket);
+  void run(const std::vector<Transfer> &transfers, uint64_t ticket);
+
+  /// Whoever waits stops, and everything later does nothing.
+  void abort();
+  /// ncclRemoteError once a peer was found dead.
+  ncclResult_t asyncError() const { return error; }
+
+  const std::string name;
+  const int ranks, rank;
+
+private:
+  struct Turn;
+  bool waitFor(const std::string &what, const std::function<bool()> &isDone,
+               const std::function<bool(int)> &hasArrived);
+  void setActivity(const std::string &text);
+  std::string who(int rank) const;
+  void begin(const Collective &collective);
+  bool meet(const std::string &what);
+  void checkEqual(const Collective &collective, const OpView &view);
+  void moveChunk(const Collective &collective, size_t at, size_t count);
+  void reduceChunk(const Collective &collective, size_t count);
+  bool progress(const Transfer &transfer, size_t &done, bool &isFinished);
+  [[noreturn]] void reportTimeout(const std::string &what, const std::function<bool(int)> &hasArrived);
+
+  Board board;
+  std::atomic<uint64_t> tickets{0};
+  std::mutex turnMutex;
+  std::condition_variable turnChanged;
+  uint64_t finished = 0; // tickets
+  std::atomic<bool> isAborted{false};
+  std::atomic<ncclResult_t> error{ncclSuccess};
+};
+
+} // namespace p3d::emulator
