@@ -68,7 +68,6 @@ private:
       if (firstRow + warpRow < scores.x.s)
         addTile(tile);
     }
-    blockBarrier(); // a second phase loads into buffers that all have used
   }
 
   P3D_DEVICE void addTile(int tile) {

@@ -3,8 +3,8 @@
 // Accumulators are in the layout of mma.sync m16n8: with g = lane / 4 and t = lane % 4, c[0] and c[1] are columns 2t
 // and 2t + 1 of row g, c[2] and c[3] those of row g + 8. In bf16 and f16 products run on the tensor cores (m16n8k16,
 // f32 sums), with operands by ldmatrix. f32 keeps the same layout and uses plain fused multiply-adds (no TF32), so that
-// a kernel is written once. The portable forms of mma and ldmatrix move the same registers between the same lanes by
-// shuffles: a wrong layout gives wrong numbers on the emulator too.
+// a kernel is written once. The portable forms of mma and ldmatrix take the same
+// registers from the same lanes: a wrong layout gives wrong numbers on the emulator too.
 #pragma once
 #include "kernels/Element.cuh"
 
@@ -14,39 +14,61 @@ namespace p3d {
 // -------------------------------------------------------------------------------------------------
 
 #ifdef P3D_PORTABLE
+/// Registers of the lanes of a warp, for all lanes to read between two barriers of the warp: a cheaper way on a host
+/// than many shuffles. For blocks of four warps.
+struct LaneRegisters {
+  uint32_t words[warpThreads][6];
+};
+P3D_DEVICE LaneRegisters &laneRegisters() {
+  P3D_SHARED LaneRegisters warps[4];
+  if (warpIndex() >= 4)
+    __builtin_trap();
+  return warps[warpIndex()];
+}
+
 /// c[16][8] += a[16][16] b[16][8]. a: (row g, k 2t..), (row g + 8, k 2t..), (row g, k 2t + 8..), (row g + 8, k 2t
 /// + 8..); b: (k 2t.., column g), (k 2t + 8.., column g); two elements each, the first in the low half.
 template <typename T> P3D_DEVICE void multiplyAdd(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
   auto low = [](uint32_t pair) { return toFloat(T{static_cast<uint16_t>(pair)}); };
   auto high = [](uint32_t pair) { return toFloat(T{static_cast<uint16_t>(pair >> 16)}); };
+  LaneRegisters &registers = laneRegisters();
+  for (int i = 0; i < 4; ++i)
+    registers.words[laneIndex()][i] = a[i];
+  registers.words[laneIndex()][4] = b0;
+  registers.words[laneIndex()][5] = b1;
+  warpBarrier();
   int t = laneIndex() % 4;
   for (int pair = 0; pair < 8; ++pair) { // k = 2 * pair and the next
-    int holder = laneIndex() - t + pair % 4;
-    uint32_t top = shuffle(a[pair / 4 * 2], holder), bottom = shuffle(a[pair / 4 * 2 + 1], holder);
+    int holder = laneIndex() - t + pair % 4, upper = pair / 4;
+    uint32_t top = registers.words[holder][2 * upper], bottom = registers.words[holder][2 * upper + 1];
     for (int column = 0; column < 2; ++column) {
-      uint32_t right = shuffle(pair / 4 ? b1 : b0, (2 * t + column) * 4 + pair % 4);
+      uint32_t right = registers.words[(2 * t + column) * 4 + pair % 4][4 + upper];
       c[column] += low(top) * low(right) + high(top) * high(right);
       c[2 + column] += low(bottom) * low(right) + high(bottom) * high(right);
     }
   }
+  warpBarrier(); // read by all
 }
 
 /// Four 8x8 matrices of 16-bit elements: lane i gives the place of row i % 8 of matrix i / 8, 16 bytes in shared
 /// memory, and receives elements 2t and 2t + 1 of row g of each matrix; transposed: of column g.
 template <bool transposed> P3D_DEVICE void loadMatrices(uint32_t (&matrices)[4], const void *row) {
   auto address = reinterpret_cast<uintptr_t>(row);
+  LaneRegisters &registers = laneRegisters();
+  registers.words[laneIndex()][0] = static_cast<uint32_t>(address);
+  registers.words[laneIndex()][1] = static_cast<uint32_t>(address >> 32);
+  warpBarrier();
   auto rowAt = [&](int lane) {
-    uintptr_t low = shuffle(static_cast<uint32_t>(address), lane);
-    return reinterpret_cast<const uint16_t *>(
-        static_cast<uintptr_t>(shuffle(static_cast<uint32_t>(address >> 32), lane)) << 32 | low);
+    auto upper = static_cast<uintptr_t>(registers.words[lane][1]) << 32;
+    return reinterpret_cast<const uint16_t *>(upper | registers.words[lane][0]);
   };
   int g = laneIndex() / 4, t = laneIndex() % 4;
   for (int m = 0; m < 4; ++m) {
-    const uint16_t *first = rowAt(8 * m + (transposed ? 2 * t : g)),
-                   *second = rowAt(8 * m + (transposed ? 2 * t + 1 : g));
-    uint32_t low = first[transposed ? g : 2 * t], high = second[transposed ? g : 2 * t + 1];
-    matrices[m] = high << 16 | low;
+    uint32_t first = rowAt(8 * m + (transposed ? 2 * t : g))[transposed ? g : 2 * t];
+    uint32_t second = rowAt(8 * m + (transposed ? 2 * t + 1 : g))[transposed ? g : 2 * t + 1];
+    matrices[m] = second << 16 | first;
   }
+  warpBarrier(); // read by all
 }
 #else
 template <typename T> P3D_DEVICE void multiplyAdd(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1);
