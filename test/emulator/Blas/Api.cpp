@@ -52,7 +52,8 @@ const char *CUBLASWINAPI cublasLtGetStatusName(cublasStatus_t status) {
 }
 const char *CUBLASWINAPI cublasLtGetStatusString(cublasStatus_t status) { return cublasLtGetStatusName(status); }
 
-// ----------------------------------------------------------------------------------------------------------- descriptors
+// -----------------------------------------------------------------------------------------------------------
+// descriptors
 
 /// Copies an attribute's value into its field, if the sizes agree.
 template <typename Field> static cublasStatus_t setField(Field &field, const void *value, size_t bytes) {
@@ -99,8 +100,19 @@ cublasStatus_t CUBLASWINAPI cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayou
 
 cublasStatus_t CUBLASWINAPI cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *description, cublasComputeType_t compute,
                                                      cudaDataType_t scaleType) {
-  auto *made = new Description{compute, scaleType, CUBLASLT_POINTER_MODE_HOST, CUBLAS_OP_N, CUBLAS_OP_N,
-                               CUBLASLT_EPILOGUE_DEFAULT, nullptr, -1, 0, nullptr, -1, 0, 0};
+  auto *made = new Description{compute,
+                               scaleType,
+                               CUBLASLT_POINTER_MODE_HOST,
+                               CUBLAS_OP_N,
+                               CUBLAS_OP_N,
+                               CUBLASLT_EPILOGUE_DEFAULT,
+                               nullptr,
+                               -1,
+                               0,
+                               nullptr,
+                               -1,
+                               0,
+                               0};
   *description = reinterpret_cast<cublasLtMatmulDesc_t>(made);
   countOwned("matmul description", 1);
   return CUBLAS_STATUS_SUCCESS;
@@ -164,7 +176,8 @@ cublasStatus_t CUBLASWINAPI cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulP
              : CUBLAS_STATUS_SUCCESS;
 }
 
-// ----------------------------------------------------------------------------------------------------------------- matmul
+// -----------------------------------------------------------------------------------------------------------------
+// matmul
 
 cublasStatus_t CUBLASWINAPI cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t description,
                                                            cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,

@@ -19,16 +19,12 @@ struct EpilogueRow {
 static constexpr TypeRow types[] = {
     {CUDA_R_32F, 4, "float32"}, {CUDA_R_64F, 8, "float64"}, {CUDA_R_16F, 2, "float16"}, {CUDA_R_16BF, 2, "bfloat16"}};
 
-static constexpr EpilogueRow epilogues[] = {{CUBLASLT_EPILOGUE_DEFAULT, ""},
-                                            {CUBLASLT_EPILOGUE_BIAS, " bias"},
-                                            {CUBLASLT_EPILOGUE_GELU, " gelu"},
-                                            {CUBLASLT_EPILOGUE_GELU_BIAS, " bias gelu"},
-                                            {CUBLASLT_EPILOGUE_GELU_AUX, " gelu aux"},
-                                            {CUBLASLT_EPILOGUE_GELU_AUX_BIAS, " bias gelu aux"},
-                                            {CUBLASLT_EPILOGUE_DGELU, " dgelu"},
-                                            {CUBLASLT_EPILOGUE_DGELU_BGRAD, " dgelu bgrad"},
-                                            {CUBLASLT_EPILOGUE_BGRADA, " bgrada"},
-                                            {CUBLASLT_EPILOGUE_BGRADB, " bgradb"}};
+static constexpr EpilogueRow epilogues[] = {
+    {CUBLASLT_EPILOGUE_DEFAULT, ""},           {CUBLASLT_EPILOGUE_BIAS, " bias"},
+    {CUBLASLT_EPILOGUE_GELU, " gelu"},         {CUBLASLT_EPILOGUE_GELU_BIAS, " bias gelu"},
+    {CUBLASLT_EPILOGUE_GELU_AUX, " gelu aux"}, {CUBLASLT_EPILOGUE_GELU_AUX_BIAS, " bias gelu aux"},
+    {CUBLASLT_EPILOGUE_DGELU, " dgelu"},       {CUBLASLT_EPILOGUE_DGELU_BGRAD, " dgelu bgrad"},
+    {CUBLASLT_EPILOGUE_BGRADA, " bgrada"},     {CUBLASLT_EPILOGUE_BGRADB, " bgradb"}};
 
 size_t bytesOf(cudaDataType type) {
   for (const TypeRow &row : types)
@@ -64,7 +60,8 @@ Layout Product::auxLayout() const {
   return layout;
 }
 
-static std::string layoutComplaint(const char *name, const Layout &layout, uint64_t rows, uint64_t columns, int batches) {
+static std::string layoutComplaint(const char *name, const Layout &layout, uint64_t rows, uint64_t columns,
+                                   int batches) {
   if (layout.rows != rows || layout.columns != columns)
     return fmt::format("{} is {} x {}, not {} x {}", name, layout.rows, layout.columns, rows, columns);
   if (!bytesOf(layout.type))
@@ -140,7 +137,8 @@ std::vector<Range> rangesOf(const Product &p) {
     addRanges(ranges, p.cData, p.c, false);
   addRanges(ranges, p.dData, p.d, true);
   if (hasBias(d.epilogue)) {
-    Layout bias{p.biasType(), CUBLASLT_ORDER_COL, uint64_t(p.biasLength()), 1, p.biasLength(), p.d.batches, d.biasBatchStride};
+    Layout bias{p.biasType(),   CUBLASLT_ORDER_COL, uint64_t(p.biasLength()), 1,
+                p.biasLength(), p.d.batches,        d.biasBatchStride};
     addRanges(ranges, d.bias, bias, writesBias(d.epilogue));
   }
   if (d.epilogue & auxBit)

@@ -45,8 +45,8 @@ static void multiply(CBLAS_TRANSPOSE tA, CBLAS_TRANSPOSE tB, int m, int n, int k
                      const float *b, int ldb, float *d) {
   cblas_sgemm(CblasColMajor, tA, tB, m, n, k, alpha, a, lda, b, ldb, 0, d, m);
 }
-static void multiply(CBLAS_TRANSPOSE tA, CBLAS_TRANSPOSE tB, int m, int n, int k, double alpha, const double *a, int lda,
-                     const double *b, int ldb, double *d) {
+static void multiply(CBLAS_TRANSPOSE tA, CBLAS_TRANSPOSE tB, int m, int n, int k, double alpha, const double *a,
+                     int lda, const double *b, int ldb, double *d) {
   cblas_dgemm(CblasColMajor, tA, tB, m, n, k, alpha, a, lda, b, ldb, 0, d, m);
 }
 
@@ -63,7 +63,8 @@ namespace {
 /// One batch.
 template <typename T> class BatchProduct {
 public:
-  BatchProduct(const Product &p, int batch, T alpha, T beta) : p(p), auxiliary(p.auxLayout()), alpha(alpha), beta(beta) {
+  BatchProduct(const Product &p, int batch, T alpha, T beta)
+      : p(p), auxiliary(p.auxLayout()), alpha(alpha), beta(beta) {
     auto at = [&](const void *data, cudaDataType type, int64_t stride) {
       return data ? static_cast<const char *>(data) + batch * stride * int64_t(bytesOf(type)) : nullptr;
     };

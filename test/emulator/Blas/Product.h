@@ -1,5 +1,5 @@
-// D = epilogue(alpha op(A) op(B) + beta C), on the host: halves are widened, products and sums are float (double for double),
-// and the result is rounded once.
+// D = epilogue(alpha op(A) op(B) + beta C), on the host: halves are widened, products and sums are float (double for
+// double), and the result is rounded once.
 #pragma once
 #include "test/emulator/Blas/Descriptors.h"
 #include "test/emulator/Driver/Command.h"
@@ -29,7 +29,8 @@ struct Product {
 };
 
 /// What does not fit together or is not emulated, or nothing.
-std::string complaint(const Description &description, const Layout &a, const Layout &b, const Layout &c, const Layout &d);
+std::string complaint(const Description &description, const Layout &a, const Layout &b, const Layout &c,
+                      const Layout &d);
 std::string describe(const Product &product);
 /// What it reads and writes.
 std::vector<Range> rangesOf(const Product &product);

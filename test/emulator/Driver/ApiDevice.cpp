@@ -46,14 +46,16 @@ CUresult CUDAAPI cuDeviceGetCount(int *count) {
 
 CUresult CUDAAPI cuDeviceGet(CUdevice *device, int ordinal) {
   return withDevice(
-      ordinal, [](CUdevice ordinal, void *out) { return *static_cast<CUdevice *>(out) = ordinal, CUDA_SUCCESS; }, device);
+      ordinal, [](CUdevice ordinal, void *out) { return *static_cast<CUdevice *>(out) = ordinal, CUDA_SUCCESS; },
+      device);
 }
 
 CUresult CUDAAPI cuDeviceGetName(char *name, int length, CUdevice device) {
   if (length < 1)
     return CUDA_ERROR_INVALID_VALUE;
   name[0] = 0;
-  CUresult result = withDevice(device, [](CUdevice, void *) { return CUDA_SUCCESS; }, name);
+  CUresult result = withDevice(
+      device, [](CUdevice, void *) { return CUDA_SUCCESS; }, name);
   if (result == CUDA_SUCCESS)
     strncat(name, fmt::format("Emulated GPU {}", device).c_str(), length - 1);
   return result;
@@ -61,8 +63,8 @@ CUresult CUDAAPI cuDeviceGetName(char *name, int length, CUdevice device) {
 
 CUresult CUDAAPI cuDeviceTotalMem(size_t *bytes, CUdevice device) {
   return withDevice(
-      device,
-      [](CUdevice, void *out) { return *static_cast<size_t *>(out) = settings().memoryBytes, CUDA_SUCCESS; }, bytes);
+      device, [](CUdevice, void *out) { return *static_cast<size_t *>(out) = settings().memoryBytes, CUDA_SUCCESS; },
+      bytes);
 }
 
 /// Those of an A100 unless they depend on the settings; -1: not emulated.
@@ -120,7 +122,8 @@ static int attributeOf(CUdevice_attribute attribute) {
 }
 
 CUresult CUDAAPI cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device) {
-  CUresult result = withDevice(device, [](CUdevice, void *) { return CUDA_SUCCESS; }, value);
+  CUresult result = withDevice(
+      device, [](CUdevice, void *) { return CUDA_SUCCESS; }, value);
   if (result == CUDA_SUCCESS && (*value = attributeOf(attribute)) < 0)
     return CUDA_ERROR_NOT_SUPPORTED;
   return result;
@@ -182,7 +185,9 @@ CUresult CUDAAPI cuCtxGetDevice(CUdevice *device) {
 
 CUresult CUDAAPI cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags) {
   return driverCall([&](Machine &) {
-    return deviceOf(peer) == currentDevice() ? CUDA_ERROR_INVALID_DEVICE : flags ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+    return deviceOf(peer) == currentDevice() ? CUDA_ERROR_INVALID_DEVICE
+           : flags                           ? CUDA_ERROR_INVALID_VALUE
+                                             : CUDA_SUCCESS;
   });
 }
 

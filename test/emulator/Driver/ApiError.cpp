@@ -8,7 +8,8 @@ struct Row {
 };
 } // namespace
 
-#define ROW(result, text) {result, #result, text}
+#define ROW(result, text)                                                                                              \
+  { result, #result, text }
 static const Row rows[] = {
     ROW(CUDA_SUCCESS, "no error"),
     ROW(CUDA_ERROR_INVALID_VALUE, "invalid argument"),

@@ -1,5 +1,5 @@
-// Capture of streams into graphs, and their launch. A launch puts the captured operations on the launching stream (branch 0)
-// and on streams of the executable graph's own, with fresh completions for the captured events.
+// Capture of streams into graphs, and their launch. A launch puts the captured operations on the launching stream
+// (branch 0) and on streams of the executable graph's own, with fresh completions for the captured events.
 #include "test/emulator/Driver/Objects.h"
 
 using namespace p3d::emulator;

@@ -65,13 +65,9 @@ static CUresult copy(const char *name, void *to, const void *from, size_t bytes,
   return driverCall([&](Machine &machine) {
     if (!bytes)
       return CUDA_SUCCESS;
-    Command command{"copy",
-                    fmt::format("{} of {} bytes", name, bytes),
-                    bytes,
-                    {},
-                    {reads(from, bytes), writes(to, bytes)},
-                    {},
-                    [=](const Running &) { memmove(to, from, bytes); }};
+    Command command{
+        "copy", fmt::format("{} of {} bytes", name, bytes),        bytes, {}, {reads(from, bytes), writes(to, bytes)},
+        {},     [=](const Running &) { memmove(to, from, bytes); }};
     if (isToHost && streamOf(stream) && !streamOf(stream)->capture)
       poisonTarget(machine, to, bytes);
     return submit(machine, stream, std::move(command));

@@ -26,8 +26,7 @@ public:
         return problem.c_str();
       last = machine().memory.find(address);
     }
-    Shadow::Conflict conflict =
-        machine().shadow.access(running.id, *running.clock, address, bytes, kind != P3dRead);
+    Shadow::Conflict conflict = machine().shadow.access(running.id, *running.clock, address, bytes, kind != P3dRead);
     if (!conflict.other)
       return nullptr;
     problem = machine().describeRace(running, conflict, kind != P3dRead);
@@ -163,7 +162,8 @@ CUresult CUDAAPI cuFuncGetAttribute(int *value, CUfunction_attribute attribute, 
   });
 }
 
-CUresult CUDAAPI cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction handle, int threads, size_t dynamic) {
+CUresult CUDAAPI cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction handle, int threads,
+                                                             size_t dynamic) {
   return driverCall([&](Machine &) {
     Function *function = functionOf(handle);
     if (!function || threads < 1)

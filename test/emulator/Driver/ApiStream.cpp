@@ -8,7 +8,8 @@ using namespace p3d::emulator;
 CUresult CUDAAPI cuStreamCreateWithPriority(CUstream *handle, unsigned int flags, int priority) {
   return driverCall([&](Machine &machine) {
     if (flags != CU_STREAM_NON_BLOCKING)
-      fault("a stream that waits for the default stream: its implicit waits are not emulated; use CU_STREAM_NON_BLOCKING");
+      fault("a stream that waits for the default stream: its implicit waits are not emulated; use "
+            "CU_STREAM_NON_BLOCKING");
     Stream *stream = machine.createStream();
     if (!stream)
       return CUDA_ERROR_OUT_OF_MEMORY;
@@ -87,7 +88,8 @@ CUresult CUDAAPI cuStreamQuery(CUstream handle) {
 /// Runs `body(event)` under the lock.
 template <typename Body> static CUresult withEvent(CUevent handle, Body body) {
   return driverCall([&](Machine &machine) {
-    return objects().events.knows(handle) ? body(machine, *reinterpret_cast<Event *>(handle)) : CUDA_ERROR_INVALID_HANDLE;
+    return objects().events.knows(handle) ? body(machine, *reinterpret_cast<Event *>(handle))
+                                          : CUDA_ERROR_INVALID_HANDLE;
   });
 }
 
@@ -188,7 +190,6 @@ CUresult CUDAAPI cuEventElapsedTime(float *milliseconds, CUevent startHandle, CU
 
 CUresult CUDAAPI cuLaunchHostFunc(CUstream stream, CUhostFn function, void *data) {
   return driverCall([&](Machine &machine) {
-    return submit(machine, stream,
-                  {"host", "host function", 0, {}, {}, {}, [=](const Running &) { function(data); }});
+    return submit(machine, stream, {"host", "host function", 0, {}, {}, {}, [=](const Running &) { function(data); }});
   });
 }

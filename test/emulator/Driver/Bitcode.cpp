@@ -1,5 +1,5 @@
-// LLVM Bitcode File Format, "Bitstream Format": after the magic number stand blocks, each with an abbreviation id of 2 bits
-// (1: a block), its kind in vbr8, the width of its own ids in vbr4, filling to 32 bits, and its length in words.
+// LLVM Bitcode File Format, "Bitstream Format": after the magic number stand blocks, each with an abbreviation id of 2
+// bits (1: a block), its kind in vbr8, the width of its own ids in vbr4, filling to 32 bits, and its length in words.
 #include "test/emulator/Driver/Bitcode.h"
 #include <cstdint>
 #include <cstring>

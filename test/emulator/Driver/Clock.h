@@ -1,5 +1,5 @@
-// Who happened before whom: a command is named by its stream and its number there; a clock says for each stream up to which
-// command everything is known to be done.
+// Who happened before whom: a command is named by its stream and its number there; a clock says for each stream up to
+// which command everything is known to be done.
 #pragma once
 #include <algorithm>
 #include <array>

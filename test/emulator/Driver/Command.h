@@ -30,10 +30,12 @@ struct Running {
 struct Command {
   std::string kind;  ///< kernel, copy, fill, matmul, collective, transfer, host, event, wait
   std::string label; ///< for reports and the trace
-  size_t bytes = 0; ///< that it moves; of a collective, the call's count
-  std::vector<std::pair<std::string, size_t>> parts; ///< calls that became one command: label and bytes of each, for the trace
+  size_t bytes = 0;  ///< that it moves; of a collective, the call's count
+  std::vector<std::pair<std::string, size_t>>
+      parts; ///< calls that became one command: label and bytes of each, for the trace
   std::vector<Range> ranges;
-  std::function<uint64_t()> ticket; ///< asked each time the command is put on a stream, in the host's order; may be empty
+  std::function<uint64_t()>
+      ticket; ///< asked each time the command is put on a stream, in the host's order; may be empty
   std::function<void(const Running &)> run;
 };
 

@@ -1,5 +1,5 @@
-// The end of a process that did what a GPU would not forgive: one line on stderr that begins with "emulator: rank R:", and
-// an exit code that nothing else uses.
+// The end of a process that did what a GPU would not forgive: one line on stderr that begins with "emulator: rank R:",
+// and an exit code that nothing else uses.
 #pragma once
 #include <string>
 

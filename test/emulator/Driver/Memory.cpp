@@ -68,8 +68,8 @@ std::string Memory::complaint(const void *address, size_t bytes) const {
   if (allocation.begin && bytes <= size_t(allocation.end - at))
     return "";
   if (allocation.begin)
-    return fmt::format("out of bounds: {} bytes at offset {} of an allocation of {} bytes", bytes, at - allocation.begin,
-                       allocation.end - allocation.begin);
+    return fmt::format("out of bounds: {} bytes at offset {} of an allocation of {} bytes", bytes,
+                       at - allocation.begin, allocation.end - allocation.begin);
   std::lock_guard<std::mutex> lock(mutex);
   auto next = allocations.upper_bound(at);
   if (next != allocations.begin()) {
@@ -79,7 +79,8 @@ std::string Memory::complaint(const void *address, size_t bytes) const {
                          address, at - before.end, before.end - before.begin);
   }
   if (next != allocations.end() && next->first - at <= ptrdiff_t(gapBytes))
-    return fmt::format("out of bounds: {} bytes at {}, {} bytes before an allocation", bytes, address, next->first - at);
+    return fmt::format("out of bounds: {} bytes at {}, {} bytes before an allocation", bytes, address,
+                       next->first - at);
   return fmt::format("out of bounds: {} bytes at {}, outside any allocation", bytes, address);
 }
 

@@ -95,7 +95,8 @@ void Shadow::forget(const void *address, size_t bytes) {
   constexpr uintptr_t page = 4096;
   auto *from = reinterpret_cast<char *>(cells + first), *to = reinterpret_cast<char *>(cells + last);
   auto *inner = reinterpret_cast<char *>((reinterpret_cast<uintptr_t>(from) + page - 1) / page * page);
-  to = reinterpret_cast<char *>((reinterpret_cast<uintptr_t>(to) + page - 1) / page * page); // gaps have no cells of others
+  to = reinterpret_cast<char *>((reinterpret_cast<uintptr_t>(to) + page - 1) / page *
+                                page); // gaps have no cells of others
   for (char *at = from; at < inner && at < to; at += sizeof(Cell))
     reinterpret_cast<Cell *>(at)->store(0, std::memory_order_relaxed);
   if (inner < to)

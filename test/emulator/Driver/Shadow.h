@@ -1,6 +1,7 @@
-// Race detection: for each granule of 4 bytes of the region the last command that wrote it, and those that read it since and
-// are not ordered among themselves (after "FastTrack", Flanagan and Freund 2009). An access that does not come after a
-// conflicting one in the order of streams, events and host synchronisation is a race, in whatever order the two ran.
+// Race detection: for each granule of 4 bytes of the region the last command that wrote it, and those that read it
+// since and are not ordered among themselves (after "FastTrack", Flanagan and Freund 2009). An access that does not
+// come after a conflicting one in the order of streams, events and host synchronisation is a race, in whatever order
+// the two ran.
 #pragma once
 #include "test/emulator/Driver/Command.h"
 #include "test/emulator/Driver/Memory.h"

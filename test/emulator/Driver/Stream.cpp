@@ -81,7 +81,8 @@ std::string Stream::describe(uint32_t number) const {
   return fmt::format("\"{}\" (command {} of stream {})", isKept ? labels[number % keptLabels] : "?", number, index);
 }
 
-/// A quarter of the commands begins up to 300 us late, one in sixty 3 ms: by the seed, the rank, the stream and its number.
+/// A quarter of the commands begins up to 300 us late, one in sixty 3 ms: by the seed, the rank, the stream and its
+/// number.
 void Stream::delay(uint32_t number) {
   if (!settings().seed)
     return;

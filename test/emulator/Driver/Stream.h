@@ -1,5 +1,5 @@
-// A stream: a queue and one worker thread that sleeps when there is nothing to do. The order of commands (their clocks) is
-// settled when they are put on the stream, by the host; when they run, the worker and the seed decide.
+// A stream: a queue and one worker thread that sleeps when there is nothing to do. The order of commands (their clocks)
+// is settled when they are put on the stream, by the host; when they run, the worker and the seed decide.
 #pragma once
 #include "test/emulator/Driver/Command.h"
 #include "test/emulator/Kernel/Executor.h"

@@ -8,8 +8,8 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fstream>
-#include <sstream>
 #include <spawn.h>
+#include <sstream>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -31,7 +31,7 @@ static void makeDirectories(const std::string &path) {
 
 static std::string cacheDirectory() {
   const char *own = getenv("P3D_EMULATOR_CACHE"), *base = getenv("XDG_CACHE_HOME");
-  std::string path = own && *own ? own
+  std::string path = own && *own     ? own
                      : base && *base ? std::string(base) + "/p3d-emulator"
                                      : fmt::format("/tmp/p3d-emulator-{}", getuid());
   makeDirectories(path);

@@ -73,10 +73,12 @@ void EmulatedModule::checkArguments(const std::string &name, size_t count, const
     throw KernelError(fmt::format("kernel {} takes {} arguments, not {}", name, kernel->arguments, count));
   for (size_t i = 0; i < count; ++i)
     if (bytes[i] != kernel->argumentBytes[i])
-      throw KernelError(fmt::format("argument {} of kernel {} has {} bytes, not {}", i, name, kernel->argumentBytes[i], bytes[i]));
+      throw KernelError(
+          fmt::format("argument {} of kernel {} has {} bytes, not {}", i, name, kernel->argumentBytes[i], bytes[i]));
 }
 
-void EmulatedModule::launch(const std::string &name, Dim3 grid, Dim3 block, size_t sharedBytes, void **arguments) const {
+void EmulatedModule::launch(const std::string &name, Dim3 grid, Dim3 block, size_t sharedBytes,
+                            void **arguments) const {
   const P3dKernel *kernel = find(name);
   if (!kernel)
     throw KernelError("there is no kernel " + name);

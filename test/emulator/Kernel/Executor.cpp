@@ -194,8 +194,10 @@ void Executor::State::check(Fibre &fibre, const void *address, uint64_t bytes, u
   const char *problem = launch->checker->check(address, bytes, P3dAccessKind(kind));
   if (problem && !stacks.contains(address))
     fail(fibre, fmt::format("{} of {} bytes at {}: {}",
-                            kind == P3dRead ? "read" : kind == P3dWrite ? "write" : "atomic access", bytes, address,
-                            problem));
+                            kind == P3dRead    ? "read"
+                            : kind == P3dWrite ? "write"
+                                               : "atomic access",
+                            bytes, address, problem));
 }
 
 /// Says who waits for whom, and which threads have returned.
@@ -239,10 +241,11 @@ void Executor::State::prepare(const Launch &next) {
   const P3dKernel &kernel = *next.kernel;
   threads = next.block.count();
   if (threads == 0 || threads > 1024 || next.grid.count() == 0)
-    throw KernelError(fmt::format("kernel {}: a grid of {} blocks of {} threads", kernel.name, next.grid.count(), threads));
+    throw KernelError(
+        fmt::format("kernel {}: a grid of {} blocks of {} threads", kernel.name, next.grid.count(), threads));
   if (kernel.maxThreads && threads > kernel.maxThreads)
-    throw KernelError(fmt::format("kernel {}: blocks of {} threads, but its launch bounds allow {}", kernel.name, threads,
-                                  kernel.maxThreads));
+    throw KernelError(fmt::format("kernel {}: blocks of {} threads, but its launch bounds allow {}", kernel.name,
+                                  threads, kernel.maxThreads));
   size_t count = kernel.usesFibres ? threads : 1, shared = kernel.staticSharedBytes + next.sharedBytes;
   stacks.reserve(count);
   if (fibres.size() < count)

@@ -86,10 +86,10 @@ uint64_t warpResult(P3dWarpOp op, uint32_t lane, uint32_t lanes, const WarpValue
 }
 
 const char *warpOpName(uint32_t op) {
-  static const char *const names[] = {"syncwarp",  "shuffle up", "shuffle down", "shuffle xor", "shuffle",
-                                      "vote all",  "vote any",   "vote uniform", "ballot",      "match any",
-                                      "match all", "reduce add", "reduce min",   "reduce max",  "reduce umin",
-                                      "reduce umax", "reduce and", "reduce or",  "reduce xor"};
+  static const char *const names[] = {"syncwarp",    "shuffle up", "shuffle down", "shuffle xor", "shuffle",
+                                      "vote all",    "vote any",   "vote uniform", "ballot",      "match any",
+                                      "match all",   "reduce add", "reduce min",   "reduce max",  "reduce umin",
+                                      "reduce umax", "reduce and", "reduce or",    "reduce xor"};
   return op < sizeof(names) / sizeof(*names) ? names[op] : "?";
 }
 

@@ -9,7 +9,8 @@ struct WarpValues {
   uint32_t b[32], c[32];
 };
 
-/// The result of `op` for one of the lanes in `lanes`. A shuffle from a lane that takes no part gives poison (all ones).
+/// The result of `op` for one of the lanes in `lanes`. A shuffle from a lane that takes no part gives poison (all
+/// ones).
 uint64_t warpResult(P3dWarpOp op, uint32_t lane, uint32_t lanes, const WarpValues &values);
 /// For messages.
 const char *warpOpName(uint32_t op);

@@ -1,5 +1,5 @@
-// The calls of NCCL that the runtime makes. Inside a group calls are kept; at its end each collective becomes a command, and
-// the transfers of one communicator on one stream become one command together.
+// The calls of NCCL that the runtime makes. Inside a group calls are kept; at its end each collective becomes a
+// command, and the transfers of one communicator on one stream become one command together.
 #include "test/emulator/Driver/Exit.h"
 #include "test/emulator/Driver/Objects.h"
 #include "test/emulator/Driver/Settings.h"
@@ -39,7 +39,8 @@ static ncclResult_t fail(ncclResult_t result, const std::string &text) {
   return result;
 }
 
-// -------------------------------------------------------------------------------------------------------- communicators
+// --------------------------------------------------------------------------------------------------------
+// communicators
 
 ncclResult_t ncclGetVersion(int *version) {
   *version = NCCL_VERSION_CODE;
@@ -58,7 +59,8 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *result, int ranks, ncclUniqueId 
   id.internal[sizeof(id.internal) - 1] = 0;
   std::string board = id.internal;
   if (ranks < 1 || ranks > 1024 || rank < 0 || rank >= ranks || board.rfind("p3d-nccl-", 0) != 0)
-    return fail(ncclInvalidArgument, fmt::format("a communicator with rank {} of {} and the id \"{}\"", rank, ranks, board));
+    return fail(ncclInvalidArgument,
+                fmt::format("a communicator with rank {} of {} and the id \"{}\"", rank, ranks, board));
   if (currentDevice() < 0)
     return fail(ncclUnhandledCudaError, "a communicator is made without a current context");
   bool isNamed = config && config->commName && config->commName != NCCL_CONFIG_UNDEF_PTR;
@@ -136,13 +138,19 @@ ncclResult_t ncclCommDeregister(const ncclComm_t, void *handle) {
 const char *ncclGetLastError(ncclComm_t) { return lastError.c_str(); }
 
 const char *ncclGetErrorString(ncclResult_t result) {
-  static const char *const texts[] = {"no error",         "unhandled cuda error", "unhandled system error",
-                                      "internal error",   "invalid argument",     "invalid usage",
-                                      "remote process exited or there was a network error", "operation in progress"};
+  static const char *const texts[] = {"no error",
+                                      "unhandled cuda error",
+                                      "unhandled system error",
+                                      "internal error",
+                                      "invalid argument",
+                                      "invalid usage",
+                                      "remote process exited or there was a network error",
+                                      "operation in progress"};
   return unsigned(result) < sizeof(texts) / sizeof(*texts) ? texts[result] : "unknown result code";
 }
 
-// -------------------------------------------------------------------------------------------------------------- commands
+// --------------------------------------------------------------------------------------------------------------
+// commands
 
 static ncclResult_t resultOf(CUresult result) {
   if (result == CUDA_SUCCESS)
@@ -256,8 +264,8 @@ static ncclResult_t collective(CollectiveKind kind, const void *from, void *to, 
   return submit(comm, {comm, reinterpret_cast<CUstream>(stream), false, c, {}}, type);
 }
 
-ncclResult_t ncclAllReduce(const void *from, void *to, size_t count, ncclDataType_t type, ncclRedOp_t op, ncclComm_t comm,
-                           cudaStream_t stream) {
+ncclResult_t ncclAllReduce(const void *from, void *to, size_t count, ncclDataType_t type, ncclRedOp_t op,
+                           ncclComm_t comm, cudaStream_t stream) {
   return collective(CollectiveKind::AllReduce, from, to, count, type, op, 0, comm, stream);
 }
 ncclResult_t ncclAllGather(const void *from, void *to, size_t count, ncclDataType_t type, ncclComm_t comm,

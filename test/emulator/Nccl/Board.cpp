@@ -21,7 +21,7 @@ static size_t align(size_t bytes) { return (bytes + 4095) / 4096 * 4096; }
 static size_t slotsAt() { return 4096; }
 static size_t channelsAt(size_t n) { return slotsAt() + align(n * sizeof(RankSlot)); }
 static size_t stagingAt(size_t n) { return channelsAt(n) + align(n * n * sizeof(Channel)); }
-static size_t piecesAt(size_t n) { return stagingAt(n) + n * collectiveChunk; }
+static size_t piecesAt(size_t n) { return stagingAt(n) + 2 * n * collectiveChunk; }
 
 size_t Board::bytes() const { return piecesAt(count) + size_t(count) * count * transferChunk; }
 
@@ -61,10 +61,10 @@ template <typename T> static T *at(void *base, size_t offset) {
 }
 
 RankSlot &Board::slot(int rank) const { return at<RankSlot>(header, slotsAt())[rank]; }
-Channel &Board::channel(int from, int to) const {
-  return at<Channel>(header, channelsAt(count))[from * count + to];
+Channel &Board::channel(int from, int to) const { return at<Channel>(header, channelsAt(count))[from * count + to]; }
+char *Board::staging(int rank, int set) const {
+  return at<char>(header, stagingAt(count)) + (size_t(set) * count + rank) * collectiveChunk;
 }
-char *Board::staging(int rank) const { return at<char>(header, stagingAt(count)) + rank * collectiveChunk; }
 char *Board::piece(int from, int to) const {
   return at<char>(header, piecesAt(count)) + (size_t(from) * count + to) * transferChunk;
 }

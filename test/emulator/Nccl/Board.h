@@ -47,14 +47,15 @@ public:
   int ranks() const;
   RankSlot &slot(int rank) const;
   Channel &channel(int from, int to) const;
-  char *staging(int rank) const;
+  /// One of two buffers of a rank, for a chunk of a collective.
+  char *staging(int rank, int set) const;
   char *piece(int from, int to) const;
 
   void lock();
   void unlock();
   void notify();
-  /// Waits, with the lock held, until `isDone`, which is asked again when something has changed, and once in a while, when
-  /// `isOver` may end it too. Returns whether it is done.
+  /// Waits, with the lock held, until `isDone`, which is asked again when something has changed, and once in a while,
+  /// when `isOver` may end it too. Returns whether it is done.
   bool wait(const std::function<bool()> &isDone, const std::function<bool()> &isOver);
   /// Nobody will look for it by its name any more.
   void unlinkName();

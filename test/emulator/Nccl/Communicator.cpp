@@ -42,7 +42,9 @@ void Communicator::reportTimeout(const std::string &what, const std::function<bo
     std::string &list = hasArrived(other) ? arrived : missing;
     list += (list.empty() ? "" : ", ") + who(other);
     if (!hasArrived(other))
-      list += !slot.isPresent ? ": has not joined" : slot.activity[0] ? fmt::format(": at {}", slot.activity) : ": idle";
+      list += !slot.isPresent    ? ": has not joined"
+              : slot.activity[0] ? fmt::format(": at {}", slot.activity)
+                                 : ": idle";
   }
   board.unlinkName();
   fault(fmt::format("timeout: {} waits since {:g} s at {} of communicator {}; there: {}; missing: {}", who(rank),
@@ -116,7 +118,8 @@ struct Communicator::Turn {
   Communicator &communicator;
 };
 
-// ---------------------------------------------------------------------------------------------------------- collectives
+// ----------------------------------------------------------------------------------------------------------
+// collectives
 
 static const char *const kindNames[] = {"allReduce", "allGather", "reduceScatter", "broadcast", "reduce"};
 
@@ -155,126 +158,138 @@ static bool equal(const OpView &a, const OpView &b) {
   return strcmp(a.kind, b.kind) == 0 && a.count == b.count && a.type == b.type && a.op == b.op && a.root == b.root;
 }
 
+/// Waits with the lock held until all have arrived. The last wakes the others; nobody else could go on before.
+bool Communicator::waitForAll(const std::string &what, const std::function<bool(int)> &hasArrived) {
+  auto allThere = [&] {
+    for (int other = 0; other < ranks; ++other)
+      if (!hasArrived(other))
+        return false;
+    return true;
+  };
+  if (allThere()) {
+    board.notify();
+    return !isAborted;
+  }
+  return waitFor(what, allThere, hasArrived);
+}
+
 /// Says what this rank brings, waits for the others, compares.
-void Communicator::begin(const Collective &collective) {
+bool Communicator::begin(const Collective &collective) {
   RankSlot &own = board.slot(rank);
   own.view = viewOf(collective);
   uint64_t number = ++own.collectives;
   std::string what = fmt::format("collective {}, {},", number, describe(collective));
   setActivity(what);
-  board.notify();
-  auto hasArrived = [&](int other) { return board.slot(other).collectives >= number; };
-  auto allThere = [&] {
-    for (int other = 0; other < ranks; ++other)
-      if (!hasArrived(other))
-        return false;
-    return true;
-  };
-  if (!waitFor(what, allThere, hasArrived))
-    return;
+  if (!waitForAll(what, [&](int other) { return board.slot(other).collectives >= number; }))
+    return false;
   for (int other = 0; other < ranks; ++other)
     if (!equal(own.view, board.slot(other).view))
       fault(fmt::format("misordered collectives: collective {} of communicator {} is {} for {}, but {} for {}", number,
                         name, describe(own.view), who(rank), describe(board.slot(other).view), who(other)));
+  return true;
 }
 
-/// A barrier inside a collective.
+/// A barrier inside a collective; the lock is not held.
 bool Communicator::meet(const std::string &what) {
+  board.lock();
   uint64_t phase = ++board.slot(rank).phase;
-  board.notify();
-  auto hasArrived = [&](int other) { return board.slot(other).phase >= phase; };
-  auto allThere = [&] {
-    for (int other = 0; other < ranks; ++other)
-      if (!hasArrived(other))
-        return false;
-    return true;
-  };
-  return waitFor(what, allThere, hasArrived);
+  bool isDone = waitForAll(what, [&](int other) { return board.slot(other).phase >= phase; });
+  board.unlock();
+  return isDone;
+}
+
+/// This rank's part of a chunk, where the others see it.
+void Communicator::bring(const Collective &c, size_t at, size_t count) {
+  size_t size = bytesOf(c.type);
+  if (c.kind != CollectiveKind::Broadcast || rank == c.root)
+    memcpy(board.staging(rank, set), c.from + at * size, count * size);
 }
 
 /// Each rank reduces its share of the chunk, from all stagings into the first.
-void Communicator::reduceChunk(const Collective &c, size_t count) {
-  size_t share = (count + ranks - 1) / ranks, begin = std::min(count, share * rank), end = std::min(count, begin + share);
+void Communicator::reduceShare(const Collective &c, size_t count) {
+  size_t share = (count + ranks - 1) / ranks, begin = std::min(count, share * rank),
+         end = std::min(count, begin + share);
+  size_t offset = begin * bytesOf(c.type);
   std::vector<const char *> sources;
   for (int other = 0; other < ranks; ++other)
-    sources.push_back(board.staging(other) + begin * bytesOf(c.type));
-  reduceInOrder(c.type, c.op, sources, board.staging(0) + begin * bytesOf(c.type), end - begin);
+    sources.push_back(board.staging(other, set) + offset);
+  reduceInOrder(c.type, c.op, sources, board.staging(0, set) + offset, end - begin);
 }
 
-/// `count` elements from `at`: to the stagings, together, from there. The lock is not held while data are moved.
-void Communicator::moveChunk(const Collective &c, size_t at, size_t count) {
+/// What this rank gets of a chunk.
+void Communicator::take(const Collective &c, size_t at, size_t count) {
   size_t size = bytesOf(c.type), bytes = count * size;
-  auto together = [&] {
-    board.lock();
-    bool isDone = meet(describe(c));
-    board.unlock();
-    return isDone;
-  };
-  if (!hasRoot(c.kind) || c.kind == CollectiveKind::Reduce || rank == c.root)
-    memcpy(board.staging(rank), c.from + at * size, bytes);
-  if (!together())
-    return;
-  if (reduces(c.kind)) {
-    reduceChunk(c, count);
-    if (!together())
-      return;
-  }
+  const char *reduced = board.staging(0, set);
   switch (c.kind) {
   case CollectiveKind::AllReduce:
-    memcpy(c.to + at * size, board.staging(0), bytes);
+    memcpy(c.to + at * size, reduced, bytes);
     break;
   case CollectiveKind::Reduce:
     if (rank == c.root)
-      memcpy(c.to + at * size, board.staging(0), bytes);
+      memcpy(c.to + at * size, reduced, bytes);
     break;
   case CollectiveKind::Broadcast:
-    memmove(c.to + at * size, board.staging(c.root), bytes);
+    memcpy(c.to + at * size, board.staging(c.root, set), bytes);
     break;
   case CollectiveKind::AllGather:
     for (int other = 0; other < ranks; ++other)
-      memcpy(c.to + (other * c.count + at) * size, board.staging(other), bytes);
+      memcpy(c.to + (other * c.count + at) * size, board.staging(other, set), bytes);
     break;
   case CollectiveKind::ReduceScatter: { // the chunk may hold parts of several ranks
     size_t first = std::max(at, rank * c.count), last = std::min(at + count, (rank + 1) * c.count);
     if (first < last)
-      memcpy(c.to + (first - rank * c.count) * size, board.staging(0) + (first - at) * size, (last - first) * size);
+      memcpy(c.to + (first - rank * c.count) * size, reduced + (first - at) * size, (last - first) * size);
     break;
   }
   }
-  together();
 }
 
-void Communicator::run(const Collective &c, uint64_t ticket) {
+/// Chunk by chunk: bring, meet, reduce, meet, take. Two sets of stagings alternate: who brings the chunk after next
+/// knows from the meeting between that all have taken this one. The first meeting is that of the collective itself.
+void Communicator::run(const Collective &collective, uint64_t ticket) {
   Turn turn(*this, ticket);
   if (isAborted)
     return;
-  begin(c);
-  board.unlock();
-  size_t chunk = collectiveChunk / bytesOf(c.type);
-  // What is scattered is larger than the result and may lie over it: it all has to be read first.
+  Collective c = collective;
   size_t total = c.kind == CollectiveKind::ReduceScatter ? c.count * ranks : c.count;
+  size_t chunk = collectiveChunk / bytesOf(c.type);
+  // The result may lie in what is still to be read.
   std::vector<char> copy;
-  Collective moved = c;
   if (c.kind == CollectiveKind::ReduceScatter || c.kind == CollectiveKind::AllGather) {
     copy.assign(c.from, c.from + total * bytesOf(c.type));
-    moved.from = copy.data();
+    c.from = copy.data();
   }
-  for (size_t at = 0; at < total && !isAborted; at += chunk)
-    moveChunk(moved, at, std::min(chunk, total - at));
+  std::string what = describe(c);
+  bring(c, 0, std::min(chunk, total));
+  bool goesOn = begin(c);
+  board.unlock();
+  for (size_t at = 0; at < total && goesOn; at += chunk) {
+    size_t count = std::min(chunk, total - at);
+    if (at > 0) {
+      bring(c, at, count);
+      goesOn = meet(what);
+    }
+    if (goesOn && reduces(c.kind)) {
+      reduceShare(c, count);
+      goesOn = meet(what);
+    }
+    if (goesOn)
+      take(c, at, count);
+    set = 1 - set;
+  }
   board.lock();
-  if (total == 0)
-    meet(describe(c));
 }
 
-// ------------------------------------------------------------------------------------------------------------ transfers
+// ------------------------------------------------------------------------------------------------------------
+// transfers
 
 std::string describe(const Transfer &t) {
   return fmt::format("{} {} {} {} {}", t.isSend ? "send" : "receive", t.count, nameOf(t.type), t.isSend ? "to" : "from",
                      t.peer);
 }
 
-/// Moves one piece if the channel allows it; returns whether something was done. A send is finished when its last piece has
-/// been taken.
+/// Moves one piece if the channel allows it; returns whether something was done. A send is finished when its last piece
+/// has been taken.
 bool Communicator::progress(const Transfer &t, size_t &done, bool &isFinished) {
   size_t total = t.count * bytesOf(t.type);
   Channel &channel = t.isSend ? board.channel(rank, t.peer) : board.channel(t.peer, rank);

@@ -1,4 +1,5 @@
-// A communicator: this rank's part of collectives and grouped transfers, run by the worker of the stream that carries them.
+// A communicator: this rank's part of collectives and grouped transfers, run by the worker of the stream that carries
+// them.
 #pragma once
 #include "test/emulator/Nccl/Board.h"
 #include "test/emulator/Nccl/Reduction.h"
@@ -60,11 +61,12 @@ private:
                const std::function<bool(int)> &hasArrived);
   void setActivity(const std::string &text);
   std::string who(int rank) const;
-  void begin(const Collective &collective);
+  bool begin(const Collective &collective);
   bool meet(const std::string &what);
-  void checkEqual(const Collective &collective, const OpView &view);
-  void moveChunk(const Collective &collective, size_t at, size_t count);
-  void reduceChunk(const Collective &collective, size_t count);
+  bool waitForAll(const std::string &what, const std::function<bool(int)> &hasArrived);
+  void bring(const Collective &collective, size_t at, size_t count);
+  void reduceShare(const Collective &collective, size_t count);
+  void take(const Collective &collective, size_t at, size_t count);
   bool progress(const Transfer &transfer, size_t &done, bool &isFinished);
   [[noreturn]] void reportTimeout(const std::string &what, const std::function<bool(int)> &hasArrived);
 
@@ -73,6 +75,7 @@ private:
   std::mutex turnMutex;
   std::condition_variable turnChanged;
   uint64_t finished = 0; // tickets
+  int set = 0;           // of stagings, for the chunk that is moved
   std::atomic<bool> isAborted{false};
   std::atomic<ncclResult_t> error{ncclSuccess};
 };

@@ -13,9 +13,10 @@ struct Row {
 } // namespace
 
 static const Row types[] = {
-    {ncclInt8, 1, "int8"},       {ncclUint8, 1, "uint8"},     {ncclInt32, 4, "int32"},     {ncclUint32, 4, "uint32"},
-    {ncclInt64, 8, "int64"},     {ncclUint64, 8, "uint64"},   {ncclFloat16, 2, "float16"}, {ncclFloat32, 4, "float32"},
-    {ncclFloat64, 8, "float64"}, {ncclBfloat16, 2, "bfloat16"},
+    {ncclInt8, 1, "int8"},         {ncclUint8, 1, "uint8"},     {ncclInt32, 4, "int32"},
+    {ncclUint32, 4, "uint32"},     {ncclInt64, 8, "int64"},     {ncclUint64, 8, "uint64"},
+    {ncclFloat16, 2, "float16"},   {ncclFloat32, 4, "float32"}, {ncclFloat64, 8, "float64"},
+    {ncclBfloat16, 2, "bfloat16"},
 };
 
 size_t bytesOf(ncclDataType_t type) {

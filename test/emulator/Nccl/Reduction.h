@@ -1,4 +1,5 @@
-// Element types and reductions of the stand-in for NCCL: summed in the order of ranks, halves in float and rounded once.
+// Element types and reductions of the stand-in for NCCL: summed in the order of ranks, halves in float and rounded
+// once.
 #pragma once
 #include <nccl.h>
 #include <string>

@@ -111,7 +111,8 @@ public:
     int64_t stride = m.stride();
     MUST(*this, cublasLtMatrixLayoutSetAttribute(made, CUBLASLT_MATRIX_LAYOUT_ORDER, &order, sizeof(order)));
     MUST(*this, cublasLtMatrixLayoutSetAttribute(made, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &batches, sizeof(batches)));
-    MUST(*this, cublasLtMatrixLayoutSetAttribute(made, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride, sizeof(stride)));
+    MUST(*this,
+         cublasLtMatrixLayoutSetAttribute(made, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride, sizeof(stride)));
     return made;
   }
   template <typename T> void set(cublasLtMatmulDesc_t description, cublasLtMatmulDescAttributes_t attribute, T value) {
@@ -126,11 +127,13 @@ void Products::check(const Case &c) {
   bool isDouble = c.in == CUDA_R_64F;
   Matrix a = matrix(c.in, c.order, c.tA ? c.k : c.m, c.tA ? c.m : c.k, c.gap, c.batches, 0.3);
   Matrix b = matrix(c.in, CUBLASLT_ORDER_COL, c.tB ? c.n : c.k, c.tB ? c.k : c.n, c.gap, c.batches, 0.8);
-  Matrix d = matrix(c.out, c.order, c.m, c.n, c.gap, c.batches, 1.1), before = matrix(c.out, c.order, c.m, c.n, c.gap, c.batches, 1.1);
+  Matrix d = matrix(c.out, c.order, c.m, c.n, c.gap, c.batches, 1.1),
+         before = matrix(c.out, c.order, c.m, c.n, c.gap, c.batches, 1.1);
   Matrix aux = matrix(c.out, c.order, c.m, c.n, c.gap, c.batches, 2.2);
   Matrix bias = matrix(c.out, CUBLASLT_ORDER_COL, std::max(c.m, c.n), 1, 0, 1, 2.9);
   cublasLtMatmulDesc_t description;
-  MUST(*this, cublasLtMatmulDescCreate(&description, isDouble ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F, isDouble ? CUDA_R_64F : CUDA_R_32F));
+  MUST(*this, cublasLtMatmulDescCreate(&description, isDouble ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F,
+                                       isDouble ? CUDA_R_64F : CUDA_R_32F));
   set(description, CUBLASLT_MATMUL_DESC_TRANSA, int32_t(c.tA ? CUBLAS_OP_T : CUBLAS_OP_N));
   set(description, CUBLASLT_MATMUL_DESC_TRANSB, int32_t(c.tB ? CUBLAS_OP_T : CUBLAS_OP_N));
   set(description, CUBLASLT_MATMUL_DESC_EPILOGUE, c.epilogue);
@@ -147,7 +150,8 @@ void Products::check(const Case &c) {
   cublasLtMatmulPreference_t preference;
   MUST(*this, cublasLtMatmulPreferenceCreate(&preference));
   uint64_t space = 1 << 20;
-  MUST(*this, cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &space, sizeof(space)));
+  MUST(*this, cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &space,
+                                                   sizeof(space)));
   cublasLtMatmulHeuristicResult_t chosen;
   int found;
   MUST(*this, cublasLtMatmulAlgoGetHeuristic(handle, description, la, lb, ld, ld, preference, 1, &chosen, &found));
@@ -156,8 +160,9 @@ void Products::check(const Case &c) {
   double alpha64 = c.alpha, beta64 = c.beta;
   const void *alpha = isDouble ? static_cast<const void *>(&alpha64) : &c.alpha;
   const void *beta = isDouble ? static_cast<const void *>(&beta64) : &c.beta;
-  MUST(*this, cublasLtMatmul(handle, description, alpha, a.data, la, b.data, lb, beta, d.data, ld, d.data, ld, &chosen.algo,
-                             reinterpret_cast<void *>(workspace), space, reinterpret_cast<cudaStream_t>(work)));
+  MUST(*this,
+       cublasLtMatmul(handle, description, alpha, a.data, la, b.data, lb, beta, d.data, ld, d.data, ld, &chosen.algo,
+                      reinterpret_cast<void *>(workspace), space, reinterpret_cast<cudaStream_t>(work)));
   MUST(*this, cuStreamSynchronize(work));
 
   double tolerance = isDouble ? 1e-13 : c.out == CUDA_R_32F ? 2e-5 : c.out == CUDA_R_16F ? 1e-2 : 4e-2;
@@ -167,7 +172,8 @@ void Products::check(const Case &c) {
       for (int column = 0; column < c.n; ++column) {
         double value = 0;
         for (int i = 0; i < c.k; ++i)
-          value += (c.tA ? a.get(batch, i, row) : a.get(batch, row, i)) * (c.tB ? b.get(batch, column, i) : b.get(batch, i, column));
+          value += (c.tA ? a.get(batch, i, row) : a.get(batch, row, i)) *
+                   (c.tB ? b.get(batch, column, i) : b.get(batch, i, column));
         value = c.alpha * value + c.beta * before.get(batch, row, column);
         if (c.epilogue & CUBLASLT_EPILOGUE_BIAS)
           value += biasBefore.get(0, row, 0);
@@ -202,8 +208,9 @@ void Products::check(const Case &c) {
 
 TEST(Blas, TypesAndTransposes) {
   Products products;
-  for (auto [in, out] : {std::pair(CUDA_R_32F, CUDA_R_32F), std::pair(CUDA_R_64F, CUDA_R_64F), std::pair(CUDA_R_16BF, CUDA_R_16BF),
-                         std::pair(CUDA_R_16BF, CUDA_R_32F), std::pair(CUDA_R_16F, CUDA_R_16F)})
+  for (auto [in, out] :
+       {std::pair(CUDA_R_32F, CUDA_R_32F), std::pair(CUDA_R_64F, CUDA_R_64F), std::pair(CUDA_R_16BF, CUDA_R_16BF),
+        std::pair(CUDA_R_16BF, CUDA_R_32F), std::pair(CUDA_R_16F, CUDA_R_16F)})
     for (bool tA : {false, true})
       for (bool tB : {false, true}) {
         Case c;
@@ -224,9 +231,9 @@ TEST(Blas, OrdersAndBatches) {
 
 TEST(Blas, Epilogues) {
   Products products;
-  for (uint32_t epilogue : {CUBLASLT_EPILOGUE_BIAS, CUBLASLT_EPILOGUE_GELU, CUBLASLT_EPILOGUE_GELU_BIAS, CUBLASLT_EPILOGUE_GELU_AUX,
-                            CUBLASLT_EPILOGUE_GELU_AUX_BIAS, CUBLASLT_EPILOGUE_DGELU, CUBLASLT_EPILOGUE_DGELU_BGRAD,
-                            CUBLASLT_EPILOGUE_BGRADA, CUBLASLT_EPILOGUE_BGRADB})
+  for (uint32_t epilogue : {CUBLASLT_EPILOGUE_BIAS, CUBLASLT_EPILOGUE_GELU, CUBLASLT_EPILOGUE_GELU_BIAS,
+                            CUBLASLT_EPILOGUE_GELU_AUX, CUBLASLT_EPILOGUE_GELU_AUX_BIAS, CUBLASLT_EPILOGUE_DGELU,
+                            CUBLASLT_EPILOGUE_DGELU_BGRAD, CUBLASLT_EPILOGUE_BGRADA, CUBLASLT_EPILOGUE_BGRADB})
     for (cudaDataType type : {CUDA_R_32F, CUDA_R_16BF})
       for (bool tA : {false, true}) {
         Case c;
@@ -237,13 +244,14 @@ TEST(Blas, Epilogues) {
 
 TEST(Blas, RefusesWhatDoesNotFit) {
   Products products;
-  Matrix a = products.matrix(CUDA_R_32F, CUBLASLT_ORDER_COL, 4, 5, 0, 1, 0), b = products.matrix(CUDA_R_32F, CUBLASLT_ORDER_COL, 6, 3, 0, 1, 0);
+  Matrix a = products.matrix(CUDA_R_32F, CUBLASLT_ORDER_COL, 4, 5, 0, 1, 0),
+         b = products.matrix(CUDA_R_32F, CUBLASLT_ORDER_COL, 6, 3, 0, 1, 0);
   cublasLtMatrixLayout_t la = products.layout(a), lb = products.layout(b);
   cublasLtMatmulDesc_t description;
   MUST(products, cublasLtMatmulDescCreate(&description, CUBLAS_COMPUTE_32F, CUDA_R_32F));
   float one = 1, zero = 0;
-  EXPECT_EQ(products.cublasLtMatmul(products.handle, description, &one, a.data, la, b.data, lb, &zero, a.data, la, a.data, la, nullptr,
-                                    nullptr, 0, reinterpret_cast<cudaStream_t>(products.work)),
+  EXPECT_EQ(products.cublasLtMatmul(products.handle, description, &one, a.data, la, b.data, lb, &zero, a.data, la,
+                                    a.data, la, nullptr, nullptr, 0, reinterpret_cast<cudaStream_t>(products.work)),
             CUBLAS_STATUS_INVALID_VALUE);
   MUST(products, cublasLtMatrixLayoutDestroy(la));
   MUST(products, cublasLtMatrixLayoutDestroy(lb));

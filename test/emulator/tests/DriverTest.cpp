@@ -58,7 +58,8 @@ TEST(Driver, FreshMemoryIsPoisoned) {
   float *staged = device.host<float>(16);
   staged[3] = 1;
   MUST(device, cuMemsetD8Async(x, 0, 64, stream));
-  MUST(device, cuLaunchHostFunc(stream, [](void *) { usleep(20000); }, nullptr));
+  MUST(device, cuLaunchHostFunc(
+                   stream, [](void *) { usleep(20000); }, nullptr));
   MUST(device, cuMemcpyDtoHAsync(staged, x, 64, stream));
   EXPECT_TRUE(std::isnan(staged[3]));
   MUST(device, cuStreamSynchronize(stream));
@@ -70,7 +71,8 @@ TEST(Driver, StreamsAreAsynchronous) {
   CUstream slow = device.stream(), fast = device.stream();
   CUevent start = device.event(0), end = device.event(0);
   MUST(device, cuEventRecord(start, slow));
-  MUST(device, cuLaunchHostFunc(slow, [](void *) { usleep(50000); }, nullptr));
+  MUST(device, cuLaunchHostFunc(
+                   slow, [](void *) { usleep(50000); }, nullptr));
   MUST(device, cuEventRecord(end, slow));
   EXPECT_EQ(device.cuStreamQuery(slow), CUDA_ERROR_NOT_READY);
   EXPECT_EQ(device.cuEventQuery(end), CUDA_ERROR_NOT_READY);
@@ -128,7 +130,8 @@ TEST(Driver, FunctionsAndOccupancy) {
   MUST(device, cuOccupancyMaxActiveBlocksPerMultiprocessor(&value, reverse, 128, 60 << 10));
   EXPECT_EQ(value, 2);
   CUmodule module;
-  char image[16] = "\x7f" "ELF";
+  char image[16] = "\x7f"
+                   "ELF";
   EXPECT_EQ(device.cuModuleLoadData(&module, image), CUDA_ERROR_NO_BINARY_FOR_GPU);
 }
 

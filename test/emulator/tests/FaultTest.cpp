@@ -113,7 +113,8 @@ TEST(Fault, FreedWithoutWait) {
         usleep(200000);
         MUST(device, cuMemFree(x));
       },
-      "race: the host frees an allocation of 256 bytes that \"stores\" \\(command 1 of stream 0\\) writes, without waiting");
+      "race: the host frees an allocation of 256 bytes that \"stores\" \\(command 1 of stream 0\\) writes, without "
+      "waiting");
 }
 
 TEST(Fault, KernelOutOfBounds) {
@@ -123,7 +124,8 @@ TEST(Fault, KernelOutOfBounds) {
         pair.launch(pair.first, "stores", 2, 64, pair.x, 0, 65);
         pair.finish();
       },
-      "kernel stores: block \\(1,0,0\\), thread \\(0,0,0\\): write of 4 bytes at .*: out of bounds: 4 bytes at .*, 0 bytes "
+      "kernel stores: block \\(1,0,0\\), thread \\(0,0,0\\): write of 4 bytes at .*: out of bounds: 4 bytes at .*, 0 "
+      "bytes "
       "beyond the end of an allocation of 256 bytes of stream 0");
 }
 
@@ -205,7 +207,8 @@ TEST(Fault, Leaks) {
         device->kernel("scale");
         exit(0);
       },
-      "leak: the process ends with 1 stream, 1 event, 1 device allocation, 1 pinned host allocation, 1 module, 1 primary "
+      "leak: the process ends with 1 stream, 1 event, 1 device allocation, 1 pinned host allocation, 1 module, 1 "
+      "primary "
       "context");
 }
 

@@ -38,7 +38,8 @@ TEST(Kernel, ShufflesAndSharedMemory) {
   std::iota(x.begin(), x.end(), 0);
   kernels().launch("blockSum", {4}, {256}, 0, sums.data(), x.data(), 1000);
   for (int block = 0; block < 4; ++block)
-    EXPECT_EQ(sums[block], std::accumulate(x.begin() + block * 256, x.begin() + std::min(1000, block * 256 + 256), 0.f));
+    EXPECT_EQ(sums[block],
+              std::accumulate(x.begin() + block * 256, x.begin() + std::min(1000, block * 256 + 256), 0.f));
 }
 
 TEST(Kernel, DynamicSharedMemory) {
@@ -139,8 +140,9 @@ TEST(Kernel, SharedMemoryIsPoisoned) {
 TEST(Kernel, ReportsDivergentBarriers) {
   std::vector<int> x(64);
   std::string text = errorOf([&] { kernels().launch("divergent", {3}, {64}, 0, x.data(), 40); });
-  EXPECT_EQ(text, "kernel divergent: block (0,0,0): divergent wait: of 64 threads 40 wait at barrier 0 (for 64), 24 have "
-                  "returned (thread 40 is one)");
+  EXPECT_EQ(text,
+            "kernel divergent: block (0,0,0): divergent wait: of 64 threads 40 wait at barrier 0 (for 64), 24 have "
+            "returned (thread 40 is one)");
   text = errorOf([&] { kernels().launch("mixedWarp", {1}, {32}, 0, x.data()); });
   EXPECT_NE(text.find("24 wait at barrier 0"), std::string::npos) << text;
   EXPECT_NE(text.find("8 wait in their warp (thread 0: shuffle with mask 0xffffffff)"), std::string::npos) << text;
@@ -160,7 +162,8 @@ TEST(Kernel, RefusesWrongLaunches) {
   EXPECT_EQ(errorOf([&] { kernels().launch("bounded", {1}, {65}, 0, x + 0); }),
             "kernel bounded: blocks of 65 threads, but its launch bounds allow 64");
   EXPECT_EQ(errorOf([&] { kernels().launch("nowhere", {1}, {1}, 0); }), "there is no kernel nowhere");
-  EXPECT_EQ(errorOf([&] { kernels().launch("bounded", {1}, {1}, 0, 1, 2); }), "kernel bounded takes 1 arguments, not 2");
+  EXPECT_EQ(errorOf([&] { kernels().launch("bounded", {1}, {1}, 0, 1, 2); }),
+            "kernel bounded takes 1 arguments, not 2");
   EXPECT_EQ(errorOf([&] { kernels().launch("bounded", {1}, {1}, 0, 1); }),
             "argument 0 of kernel bounded has 8 bytes, not 4");
 }

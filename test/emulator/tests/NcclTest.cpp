@@ -82,7 +82,8 @@ SCENARIO(orderOfSums) {
   Communicating c(rank);
   CUdeviceptr x = c.upload(std::vector<float>(7, rank.rank == 0 ? 1.0f : 0x1p-24f));
   MUST(c, ncclAllReduce(c.floats(x), c.floats(x), 7, ncclFloat32, ncclSum, c.comm, c.on(c.work)));
-  c.expect(x, 7, [](int, const RankContext &) { return 1.0f; }, rank);
+  c.expect(
+      x, 7, [](int, const RankContext &) { return 1.0f; }, rank);
 }
 TEST(Nccl, SumsInTheOrderOfRanks) { expectAll(runRanks("orderOfSums", 4), 0); }
 
@@ -125,7 +126,8 @@ SCENARIO(ring) {
   c.expect(
       fromNext, count / 2,
       [](int i, const RankContext &r) { return float((r.rank + 1) % r.ranks + 1) + float(i % 101) * 0.125f; }, rank);
-  c.expect(fromSelf, 10, [](int i, const RankContext &r) { return float(r.rank + 1) + i * 0.125f; }, rank);
+  c.expect(
+      fromSelf, 10, [](int i, const RankContext &r) { return float(r.rank + 1) + i * 0.125f; }, rank);
 }
 TEST(Nccl, GroupedTransfers) { expectAll(runRanks("ring", 3, {{"P3D_EMULATOR_SEED", "7"}}), 0); }
 
@@ -141,7 +143,8 @@ SCENARIO(captured) {
   MUST(c, cuGraphInstantiate(&executable, graph, 0));
   for (int i = 0; i < 3; ++i)
     MUST(c, cuGraphLaunch(executable, c.work));
-  c.expect(x, 16, [](int, const RankContext &r) { return float(r.ranks * r.ranks * r.ranks); }, rank);
+  c.expect(
+      x, 16, [](int, const RankContext &r) { return float(r.ranks * r.ranks * r.ranks); }, rank);
   MUST(c, cuGraphExecDestroy(executable));
   MUST(c, cuGraphDestroy(graph));
 }
@@ -153,7 +156,8 @@ SCENARIO(many) {
   CUdeviceptr x = c.upload(std::vector<float>(256, 0));
   for (int i = 0; i < 50; ++i)
     MUST(c, ncclAllReduce(c.floats(x), c.floats(x), 256, ncclFloat32, ncclSum, c.comm, c.on(c.work)));
-  c.expect(x, 256, [](int, const RankContext &) { return 0.0f; }, rank);
+  c.expect(
+      x, 256, [](int, const RankContext &) { return 0.0f; }, rank);
 }
 TEST(Nccl, ManyRanks) {
   auto start = std::chrono::steady_clock::now();
@@ -162,7 +166,8 @@ TEST(Nccl, ManyRanks) {
          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
 }
 
-// ---------------------------------------------------------------------------------------------------------------- faults
+// ----------------------------------------------------------------------------------------------------------------
+// faults
 
 SCENARIO(misorderedKinds) {
   Communicating c(rank);
@@ -178,9 +183,10 @@ TEST(Nccl, ReportsMisorderedCollectives) {
   expectAll(results, faultCode);
   EXPECT_NE(results[0].text.find("emulator: rank 0: misordered collectives: collective 1 of communicator "),
             std::string::npos);
-  EXPECT_NE(results[0].text.find("is allReduce 64 float32 sum for rank 0 (0 of all), but broadcast 32 float32 root 0 for "
-                                 "rank 1 (1 of all)"),
-            std::string::npos)
+  EXPECT_NE(
+      results[0].text.find("is allReduce 64 float32 sum for rank 0 (0 of all), but broadcast 32 float32 root 0 for "
+                           "rank 1 (1 of all)"),
+      std::string::npos)
       << results[0].text;
 }
 
@@ -192,7 +198,8 @@ SCENARIO(mismatchedCounts) {
 TEST(Nccl, ReportsMismatchedCounts) {
   std::vector<RankResult> results = runRanks("mismatchedCounts", 2);
   expectAll(results, faultCode);
-  EXPECT_NE(results[1].text.find("is allReduce 33 float32 sum for rank 1 (1 of all), but allReduce 32 float32 sum for rank 0"),
+  EXPECT_NE(results[1].text.find(
+                "is allReduce 33 float32 sum for rank 1 (1 of all), but allReduce 32 float32 sum for rank 0"),
             std::string::npos)
       << results[1].text;
 }
@@ -206,7 +213,7 @@ SCENARIO(mismatchedTransfer) {
     MUST(c, ncclRecv(c.floats(x), 128, ncclBfloat16, 0, c.comm, c.on(c.work)));
 }
 TEST(Nccl, ReportsMismatchedTransfers) {
-  std::vector<RankResult> results = runRanks("mismatchedTransfer", 2, {{"P3D_EMULATOR_TIMEOUT", "2"}});
+  std::vector<RankResult> results = runRanks("mismatchedTransfer", 2, {{"P3D_EMULATOR_TIMEOUT", "1"}});
   EXPECT_EQ(results[1].code, faultCode);
   EXPECT_NE(results[1].text.find("mismatched transfer in communicator"), std::string::npos);
   EXPECT_NE(results[1].text.find("rank 0 (0 of all) sends 64 float32, rank 1 (1 of all) receives 128 bfloat16"),
@@ -218,7 +225,7 @@ SCENARIO(missingPeer) {
   Communicating c(rank);
   CUdeviceptr x = c.upload(std::vector<float>(64, 1));
   if (rank.rank == 1)
-    sleep(4);
+    sleep(2);
   else
     MUST(c, ncclAllReduce(c.floats(x), c.floats(x), 64, ncclFloat32, ncclSum, c.comm, c.on(c.work)));
 }
@@ -318,8 +325,6 @@ TEST(Nccl, ReportsLeakedCommunicators) {
 }
 
 /// Nothing stays behind in /dev/shm.
-TEST(Nccl, LeavesNoNames) {
-  EXPECT_EQ(system("ls /dev/shm | grep -q '^p3d-nccl-'"), 256);
-}
+TEST(Nccl, LeavesNoNames) { EXPECT_EQ(system("ls /dev/shm | grep -q '^p3d-nccl-'"), 256); }
 
 int main(int argc, char **argv) { return mainOfRanks(argc, argv); }

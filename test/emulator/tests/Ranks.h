@@ -12,7 +12,7 @@ struct RankContext {
 };
 
 struct RankResult {
-  int code; ///< exit code, or 128 + signal
+  int code;         ///< exit code, or 128 + signal
   std::string text; ///< of stderr
 };
 

@@ -15,8 +15,10 @@ SCENARIO(traced) {
   CUdeviceptr x = device.allocate(256), y = device.allocate(256);
   MUST(device, cuMemsetD8Async(x, 0, 256, first));
   MUST(device, cuMemsetD8Async(y, 0, 256, second));
-  MUST(device, cuLaunchHostFunc(first, [](void *) { usleep(100000); }, nullptr));
-  MUST(device, cuLaunchHostFunc(second, [](void *) { usleep(100000); }, nullptr));
+  MUST(device, cuLaunchHostFunc(
+                   first, [](void *) { usleep(100000); }, nullptr));
+  MUST(device, cuLaunchHostFunc(
+                   second, [](void *) { usleep(100000); }, nullptr));
   auto *data = reinterpret_cast<float *>(x);
   auto stream = reinterpret_cast<cudaStream_t>(first);
   MUST(nccl, ncclAllReduce(data, data, 64, ncclFloat32, ncclSum, comm, stream));

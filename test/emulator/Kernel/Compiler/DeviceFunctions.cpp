@@ -84,8 +84,8 @@ static const struct {
     {".reg.b16c;mov.b16c,0xbf80U;fma.rn.bf16$0,$2,c,$1;", "ptx_sub_bf16"},
 };
 
-/// `{ op $0, $2, $1; }`: the function of that instruction and the order of its operands. `$0` as a source is the operand
-/// that is tied to the result.
+/// `{ op $0, $2, $1; }`: the function of that instruction and the order of its operands. `$0` as a source is the
+/// operand that is tied to the result.
 static void replaceAssembly(CallInst *call, const InlineAsm *assembly, const Module &device) {
   StringRef text = StringRef(assembly->getAsmString()).trim(" \t\r\n");
   if (text.starts_with("{") && text.ends_with("}"))

@@ -1,5 +1,5 @@
-// Turns a CUDA module in NVVM bitcode into a shared object for this machine: the steps in order, each in the file of its
-// name. A step that meets what the emulator does not have says so and ends the program.
+// Turns a CUDA module in NVVM bitcode into a shared object for this machine: the steps in order, each in the file of
+// its name. A step that meets what the emulator does not have says so and ends the program.
 #pragma once
 #include "llvm/IR/Module.h"
 #include <memory>

@@ -1,6 +1,6 @@
 // p3d-emulator-compile IN.bc OUT.so: compiles a CUDA module in LLVM bitcode for this machine (see KernelCompiler.h).
-#include "test/emulator/Kernel/Compiler/KernelCompiler.h"
 #include "lld/Common/Driver.h"
+#include "test/emulator/Kernel/Compiler/KernelCompiler.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/IR/DebugInfo.h"
 #include "llvm/IR/LegacyPassManager.h"
@@ -46,9 +46,8 @@ static std::unique_ptr<TargetMachine> hostMachine() {
   const Target *target = TargetRegistry::lookupTarget(triple, error);
   if (!target)
     refuse(error);
-  return std::unique_ptr<TargetMachine>(target->createTargetMachine(triple, sys::getHostCPUName(), "", TargetOptions(),
-                                                                    Reloc::PIC_, std::nullopt,
-                                                                    CodeGenOptLevel::Default));
+  return std::unique_ptr<TargetMachine>(target->createTargetMachine(
+      triple, sys::getHostCPUName(), "", TargetOptions(), Reloc::PIC_, std::nullopt, CodeGenOptLevel::Default));
 }
 
 /// No vectors: each thread's accesses are to be seen one by one.
@@ -79,7 +78,8 @@ static void emitSharedObject(Module &module, TargetMachine &machine, StringRef p
     machine.addPassesToEmitFile(passes, stream, nullptr, CodeGenFileType::ObjectFile);
     passes.run(module);
   }
-  std::vector<const char *> arguments = {"ld.lld", "-shared", "--hash-style=gnu", "-o", path.data(), object.c_str(), P3D_LIBM};
+  std::vector<const char *> arguments = {"ld.lld",       "-shared", "--hash-style=gnu", "-o", path.data(),
+                                         object.c_str(), P3D_LIBM};
   lld::Result result = lld::lldMain(arguments, outs(), errs(), {{lld::Gnu, &lld::elf::link}});
   sys::fs::remove(object);
   if (result.retCode)
@@ -96,7 +96,8 @@ static int compile(const char *from, const std::string &to, const char *program)
   StripDebugInfo(*module);
   DeviceFacts facts = readDeviceFacts(*module);
   nameDeviceFunctions(*module, *device);
-  module = hostForm(std::move(module), std::move(device), machine->createDataLayout(), machine->getTargetTriple().str());
+  module =
+      hostForm(std::move(module), std::move(device), machine->createDataLayout(), machine->getTargetTriple().str());
   std::vector<ThreadFunction> threads = makeThreadFunctions(*module, facts);
   SmallVector<GlobalValue *> kept;
   for (const char *name : {"__truncsfbf2", "__truncdfbf2"})

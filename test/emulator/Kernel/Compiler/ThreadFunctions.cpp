@@ -1,5 +1,6 @@
 // Makes each kernel one function of a thread: void thread(context, arguments).
 #include "test/emulator/Kernel/Compiler/KernelCompiler.h"
+#include "test/emulator/Kernel/ThreadContext.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Instructions.h"
@@ -9,7 +10,6 @@
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Transforms/IPO/AlwaysInliner.h"
 #include "llvm/Transforms/IPO/GlobalDCE.h"
-#include "test/emulator/Kernel/ThreadContext.h"
 
 using namespace llvm;
 namespace p3d::emulator {
@@ -37,7 +37,8 @@ static ThreadFunction wrapKernel(Module &module, const DeviceFacts::Kernel &kern
   CallInst *call = builder.CreateCall(body, operands);
   for (Argument &argument : body->args())
     if (argument.hasByValAttr())
-      call->addParamAttr(argument.getArgNo(), body->getAttributes().getParamAttr(argument.getArgNo(), Attribute::ByVal));
+      call->addParamAttr(argument.getArgNo(),
+                         body->getAttributes().getParamAttr(argument.getArgNo(), Attribute::ByVal));
   builder.CreateRetVoid();
   return result;
 }
@@ -111,8 +112,8 @@ static void placeSharedVariables(Module &module, std::vector<ThreadFunction> &th
         return;
       uint64_t bytes = module.getDataLayout().getTypeAllocSize(variable->getValueType());
       IRBuilder<> builder(&*thread.function->getEntryBlock().getFirstInsertionPt());
-      Value *field = builder.CreateConstGEP1_64(builder.getInt8Ty(), thread.function->getArg(0),
-                                                offsetof(P3dThread, shared));
+      Value *field =
+          builder.CreateConstGEP1_64(builder.getInt8Ty(), thread.function->getArg(0), offsetof(P3dThread, shared));
       Value *base = builder.CreateLoad(builder.getPtrTy(), field);
       Value *address = builder.CreateConstGEP1_64(builder.getInt8Ty(), base, thread.sharedBytes);
       for (Use *use : uses)

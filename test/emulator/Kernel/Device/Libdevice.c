@@ -6,18 +6,21 @@
 #define UNARY(name)                                                                                                    \
   float __nv_##name##f(float a) { return name##f(a); }                                                                 \
   double __nv_##name(double a) { return name(a); }
-UNARY(exp) UNARY(exp2) UNARY(exp10) UNARY(expm1) UNARY(log) UNARY(log2) UNARY(log10) UNARY(log1p)
-UNARY(sin) UNARY(cos) UNARY(tan) UNARY(asin) UNARY(acos) UNARY(atan) UNARY(sinh) UNARY(cosh) UNARY(tanh)
-UNARY(asinh) UNARY(acosh) UNARY(atanh) UNARY(erf) UNARY(erfc) UNARY(sqrt) UNARY(cbrt) UNARY(ceil) UNARY(floor)
-UNARY(trunc) UNARY(round) UNARY(rint) UNARY(nearbyint) UNARY(fabs) UNARY(lgamma) UNARY(tgamma)
+UNARY(exp)
+UNARY(exp2) UNARY(exp10) UNARY(expm1) UNARY(log) UNARY(log2) UNARY(log10) UNARY(log1p) UNARY(sin) UNARY(cos) UNARY(tan)
+    UNARY(asin) UNARY(acos) UNARY(atan) UNARY(sinh) UNARY(cosh) UNARY(tanh) UNARY(asinh) UNARY(acosh) UNARY(atanh)
+        UNARY(erf) UNARY(erfc) UNARY(sqrt) UNARY(cbrt) UNARY(ceil) UNARY(floor) UNARY(trunc) UNARY(round) UNARY(rint)
+            UNARY(nearbyint) UNARY(fabs) UNARY(lgamma) UNARY(tgamma)
 
 #define BINARY(name)                                                                                                   \
   float __nv_##name##f(float a, float b) { return name##f(a, b); }                                                     \
   double __nv_##name(double a, double b) { return name(a, b); }
-BINARY(pow) BINARY(atan2) BINARY(fmod) BINARY(fmax) BINARY(fmin) BINARY(fdim) BINARY(hypot) BINARY(copysign)
-BINARY(remainder) BINARY(nextafter)
+                BINARY(pow) BINARY(atan2) BINARY(fmod) BINARY(fmax) BINARY(fmin) BINARY(fdim) BINARY(hypot)
+                    BINARY(copysign) BINARY(remainder) BINARY(nextafter)
 
-float __nv_fmaf(float a, float b, float c) { return fmaf(a, b, c); }
+                        float __nv_fmaf(float a, float b, float c) {
+  return fmaf(a, b, c);
+}
 double __nv_fma(double a, double b, double c) { return fma(a, b, c); }
 float __nv_rsqrtf(float a) { return 1 / sqrtf(a); }
 double __nv_rsqrt(double a) { return 1 / sqrt(a); }
@@ -63,11 +66,11 @@ float nvvm_round_f(float a) { return rintf(a); }
 /* Conversions to integers saturate, and take NaN to 0. */
 #define TO_INTEGER(name, type, from, low, high, rounded)                                                               \
   type name(from a) { return a != a ? 0 : rounded <= low ? (type)low : rounded >= high ? (type)high : (type)rounded; }
-#define INTEGERS(mode, libdevice, f, d)                                                                                           \
-  TO_INTEGER(nvvm_f2i_##mode, int32_t, float, -2147483648.0, 2147483647.0, (double)f(a))                              \
-  TO_INTEGER(nvvm_d2i_##mode, int32_t, double, -2147483648.0, 2147483647.0, d(a))                                     \
-  TO_INTEGER(nvvm_f2ui_##mode, uint32_t, float, 0.0, 4294967295.0, (double)f(a))                                      \
-  TO_INTEGER(__nv_float2int_##libdevice, int32_t, float, -2147483648.0, 2147483647.0, (double)f(a))                        \
+#define INTEGERS(mode, libdevice, f, d)                                                                                \
+  TO_INTEGER(nvvm_f2i_##mode, int32_t, float, -2147483648.0, 2147483647.0, (double)f(a))                               \
+  TO_INTEGER(nvvm_d2i_##mode, int32_t, double, -2147483648.0, 2147483647.0, d(a))                                      \
+  TO_INTEGER(nvvm_f2ui_##mode, uint32_t, float, 0.0, 4294967295.0, (double)f(a))                                       \
+  TO_INTEGER(__nv_float2int_##libdevice, int32_t, float, -2147483648.0, 2147483647.0, (double)f(a))                    \
   TO_INTEGER(__nv_float2uint_##libdevice, uint32_t, float, 0.0, 4294967295.0, (double)f(a))
 INTEGERS(rn, rn, rintf, rint)
 INTEGERS(rz, rz, truncf, trunc)

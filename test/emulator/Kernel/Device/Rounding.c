@@ -1,6 +1,6 @@
 /* Arithmetic with a stated rounding, approximate functions, conversions: in the rounding mode of the processor, so that
-   rm, rp and rz are exact. Approximate functions are computed as precisely as the C library does; flushing of subnormals
-   (ftz) is not imitated. */
+   rm, rp and rz are exact. Approximate functions are computed as precisely as the C library does; flushing of
+   subnormals (ftz) is not imitated. */
 #include "test/emulator/Kernel/Device/Device.h"
 #include <math.h>
 #include <xmmintrin.h>
@@ -28,7 +28,7 @@ enum { Nearest = 0, Down = 0x2000, Up = 0x4000, Zero = 0x6000 };
     double b = 0, c = 0;                                                                                               \
     WITH_MODE(float, mode, (float)a)                                                                                   \
   }
-#define ONE_MODE(suffix, libdevice, mode)                                                                                         \
+#define ONE_MODE(suffix, libdevice, mode)                                                                              \
   THREE(addF##suffix, float, mode, a + b)                                                                              \
   THREE(mulF##suffix, float, mode, a *b)                                                                               \
   THREE(divF##suffix, float, mode, a / b)                                                                              \
@@ -60,20 +60,20 @@ enum { Nearest = 0, Down = 0x2000, Up = 0x4000, Zero = 0x6000 };
   double nvvm_fma_##suffix##_d(double a, double b, double c) { return fmaD##suffix##Rounded(a, b, c); }                \
   float nvvm_d2f_##suffix(double a) { return narrow##suffix(a); }                                                      \
   float nvvm_d2f_##suffix##_ftz(double a) { return narrow##suffix(a); }                                                \
-  float __nv_fadd_##libdevice(float a, float b) { return addF##suffix##Rounded(a, b, 0); }                                \
-  float __nv_fsub_##libdevice(float a, float b) { return addF##suffix##Rounded(a, -b, 0); }                               \
-  float __nv_fmul_##libdevice(float a, float b) { return mulF##suffix##Rounded(a, b, 0); }                                \
-  float __nv_fdiv_##libdevice(float a, float b) { return divF##suffix##Rounded(a, b, 0); }                                \
-  float __nv_frcp_##libdevice(float a) { return divF##suffix##Rounded(1, a, 0); }                                         \
-  float __nv_fsqrt_##libdevice(float a) { return sqrtF##suffix##Rounded(a, 0, 0); }                                       \
-  float __nv_fmaf_##libdevice(float a, float b, float c) { return fmaF##suffix##Rounded(a, b, c); }                       \
-  double __nv_dadd_##libdevice(double a, double b) { return addD##suffix##Rounded(a, b, 0); }                             \
-  double __nv_dsub_##libdevice(double a, double b) { return addD##suffix##Rounded(a, -b, 0); }                            \
-  double __nv_dmul_##libdevice(double a, double b) { return mulD##suffix##Rounded(a, b, 0); }                             \
-  double __nv_ddiv_##libdevice(double a, double b) { return divD##suffix##Rounded(a, b, 0); }                             \
-  double __nv_drcp_##libdevice(double a) { return divD##suffix##Rounded(1, a, 0); }                                       \
-  double __nv_dsqrt_##libdevice(double a) { return sqrtD##suffix##Rounded(a, 0, 0); }                                     \
-  double __nv_fma_##libdevice(double a, double b, double c) { return fmaD##suffix##Rounded(a, b, c); }                    \
+  float __nv_fadd_##libdevice(float a, float b) { return addF##suffix##Rounded(a, b, 0); }                             \
+  float __nv_fsub_##libdevice(float a, float b) { return addF##suffix##Rounded(a, -b, 0); }                            \
+  float __nv_fmul_##libdevice(float a, float b) { return mulF##suffix##Rounded(a, b, 0); }                             \
+  float __nv_fdiv_##libdevice(float a, float b) { return divF##suffix##Rounded(a, b, 0); }                             \
+  float __nv_frcp_##libdevice(float a) { return divF##suffix##Rounded(1, a, 0); }                                      \
+  float __nv_fsqrt_##libdevice(float a) { return sqrtF##suffix##Rounded(a, 0, 0); }                                    \
+  float __nv_fmaf_##libdevice(float a, float b, float c) { return fmaF##suffix##Rounded(a, b, c); }                    \
+  double __nv_dadd_##libdevice(double a, double b) { return addD##suffix##Rounded(a, b, 0); }                          \
+  double __nv_dsub_##libdevice(double a, double b) { return addD##suffix##Rounded(a, -b, 0); }                         \
+  double __nv_dmul_##libdevice(double a, double b) { return mulD##suffix##Rounded(a, b, 0); }                          \
+  double __nv_ddiv_##libdevice(double a, double b) { return divD##suffix##Rounded(a, b, 0); }                          \
+  double __nv_drcp_##libdevice(double a) { return divD##suffix##Rounded(1, a, 0); }                                    \
+  double __nv_dsqrt_##libdevice(double a) { return sqrtD##suffix##Rounded(a, 0, 0); }                                  \
+  double __nv_fma_##libdevice(double a, double b, double c) { return fmaD##suffix##Rounded(a, b, c); }                 \
   float __nv_double2float_##libdevice(double a) { return narrow##suffix(a); }
 ONE_MODE(rm, rd, Down)
 ONE_MODE(rp, ru, Up)
@@ -159,7 +159,9 @@ static inline uint16_t half(_Float16 value) {
   return bits;
 }
 uint16_t ptx_cvt_rn_f16_f32(float a) { return half((_Float16)a); }
-uint32_t ptx_cvt_rn_f16x2_f32(float high, float low) { return (uint32_t)half((_Float16)high) << 16 | half((_Float16)low); }
+uint32_t ptx_cvt_rn_f16x2_f32(float high, float low) {
+  return (uint32_t)half((_Float16)high) << 16 | half((_Float16)low);
+}
 float ptx_cvt_f32_f16(uint16_t a) {
   _Float16 value;
   __builtin_memcpy(&value, &a, 2);

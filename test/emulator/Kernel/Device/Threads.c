@@ -45,7 +45,8 @@ uint32_t nvvm_barrier0_popc(uint32_t predicate) { return p3dWaitBarrier(p3dConte
 uint32_t nvvm_barrier0_or(uint32_t predicate) { return p3dWaitBarrier(p3dContext(), 0, 0, predicate != 0) != 0; }
 uint32_t nvvm_barrier0_and(uint32_t predicate) { return p3dWaitBarrier(p3dContext(), 0, 0, predicate == 0) == 0; }
 
-/* One thread runs at a time, in program order: fences have nothing to do but to keep the compiler from moving accesses. */
+/* One thread runs at a time, in program order: fences have nothing to do but to keep the compiler from moving accesses.
+ */
 #define FENCE(name)                                                                                                    \
   void name(void) { __atomic_signal_fence(__ATOMIC_SEQ_CST); }
 FENCE(nvvm_membar_cta)
