@@ -52,8 +52,7 @@ const char *CUBLASWINAPI cublasLtGetStatusName(cublasStatus_t status) {
 }
 const char *CUBLASWINAPI cublasLtGetStatusString(cublasStatus_t status) { return cublasLtGetStatusName(status); }
 
-// -----------------------------------------------------------------------------------------------------------
-// descriptors
+// ---------------------------------------------------------------------------------------------- descriptors
 
 /// Copies an attribute's value into its field, if the sizes agree.
 template <typename Field> static cublasStatus_t setField(Field &field, const void *value, size_t bytes) {
@@ -176,8 +175,7 @@ cublasStatus_t CUBLASWINAPI cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulP
              : CUBLAS_STATUS_SUCCESS;
 }
 
-// -----------------------------------------------------------------------------------------------------------------
-// matmul
+// --------------------------------------------------------------------------------------------------- matmul
 
 cublasStatus_t CUBLASWINAPI cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t description,
                                                            cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,

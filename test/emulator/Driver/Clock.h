@@ -11,9 +11,10 @@ inline constexpr unsigned maxStreams = 64;
 
 /// Stream in the upper bits, number (from 1) in the lower 25; 0 is no command. Bit 31 stays free.
 using CommandId = uint32_t;
+inline constexpr uint32_t maxCommands = (1u << 25) - 1; // of a stream
 inline CommandId commandId(unsigned stream, uint32_t number) { return stream << 25 | number; }
 inline unsigned streamOf(CommandId id) { return id >> 25; }
-inline uint32_t numberOf(CommandId id) { return id & ((1u << 25) - 1); }
+inline uint32_t numberOf(CommandId id) { return id & maxCommands; }
 
 struct Clock {
   std::array<uint32_t, maxStreams> done{};

@@ -44,6 +44,8 @@ void Stream::push(Command command, const Clock &host) {
   std::lock_guard<std::mutex> lock(mutex);
   clock.join(host);
   clock.done[index] = ++lastNumber;
+  if (lastNumber > maxCommands)
+    fault(fmt::format("stream {} has had {} commands, which is more than are told apart", index, maxCommands));
   labels[lastNumber % keptLabels] = command.label;
   queue.push_back({std::move(command), commandId(index, lastNumber), clock, ticket});
   ++unfinished;

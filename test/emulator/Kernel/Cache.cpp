@@ -41,8 +41,6 @@ static std::string cacheDirectory() {
 /// The compiler lies beside the library (or program) that this code is in; for a test program, where the build put it.
 static std::string compilerPath() {
   Dl_info info;
-  if (const char *path = getenv("P3D_EMULATOR_COMPILER"))
-    return path;
   if (dladdr(reinterpret_cast<void *>(&compilerPath), &info) && info.dli_fname) {
     std::string beside = info.dli_fname;
     size_t slash = beside.rfind('/');

@@ -1,76 +1,11 @@
-// The fibres of a block and their scheduler. A fibre runs until it waits at a barrier or for its warp; the thread that
-// completes a wait makes the others ready. When nobody is ready and somebody waits, the block has diverged.
-#include "test/emulator/Kernel/Executor.h"
-#include "test/emulator/Kernel/Stacks.h"
-#include "test/emulator/Kernel/Warp.h"
-#include <boost/context/detail/fcontext.hpp>
+// Launches: threads as a loop in one fibre, or as fibres that a scheduler runs, first come, first served.
+#include "test/emulator/Kernel/ExecutorState.h"
 #include <cstring>
 #include <fmt/format.h>
 #include <utility>
-#include <vector>
 
 namespace p3d::emulator {
 namespace context = boost::context::detail;
-
-namespace {
-
-enum class FibreState { Ready, AtBarrier, AtWarp, Done };
-
-struct Fibre {
-  P3dThread thread; // first: services receive it
-  context::fcontext_t where = nullptr;
-  FibreState state = FibreState::Done;
-  uint32_t barrier = 0, op = 0, mask = 0;
-  uint64_t result = 0;
-  bool hasLoop = false; // its stack holds the loop of fibreMain, ready for the next block
-};
-
-struct Barrier {
-  uint32_t arrived = 0, expected = 0, predicates = 0;
-};
-
-/// Lanes that wait with one mask.
-struct Meeting {
-  uint32_t mask, op, arrived;
-};
-
-struct Warp {
-  WarpValues values;
-  std::vector<Meeting> meetings;
-};
-
-constexpr uint32_t barrierCount = 16;
-
-} // namespace
-
-struct Executor::State {
-  Stacks stacks;
-  std::vector<Fibre> fibres;
-  std::vector<uint32_t> ready;
-  std::vector<Warp> warps;
-  Barrier barriers[barrierCount];
-  std::vector<char> sharedStorage;
-  context::fcontext_t scheduler = nullptr;
-  const Launch *launch = nullptr;
-  uint32_t threads = 0, done = 0;
-  std::string fault;
-
-  void prepare(const Launch &launch);
-  void startThread(uint32_t index, Dim3 block);
-  void runLoops();
-  void runFibres(Dim3 block);
-  void resume(Fibre &fibre);
-  void wait(Fibre &fibre, FibreState state);
-  void wake(Fibre &fibre, uint64_t result);
-  uint32_t barrier(Fibre &fibre, uint32_t id, uint32_t count, uint32_t predicate);
-  uint64_t warp(Fibre &fibre, uint32_t op, uint32_t mask, uint64_t value, uint32_t b, uint32_t c);
-  bool completes(Warp &warp, uint32_t index, const Meeting &meeting);
-  void leave(Fibre &fibre);
-  void check(Fibre &fibre, const void *address, uint64_t bytes, uint32_t kind);
-  [[noreturn]] void fail(Fibre &fibre, std::string text);
-  [[noreturn]] void reportDivergence(Dim3 block);
-  void abandon();
-};
 
 static Fibre &fibreOf(P3dThread *thread) { return *reinterpret_cast<Fibre *>(thread); }
 template <typename State> static State &stateOf(P3dThread *thread) { return *static_cast<State *>(thread->executor); }
@@ -93,103 +28,6 @@ void Executor::State::abandon() {
     fibre.hasLoop = false, fibre.where = nullptr;
 }
 
-void Executor::State::wait(Fibre &fibre, FibreState next) {
-  fibre.state = next;
-  scheduler = context::jump_fcontext(scheduler, nullptr).fctx;
-}
-
-void Executor::State::wake(Fibre &fibre, uint64_t result) {
-  fibre.result = result;
-  fibre.state = FibreState::Ready;
-  ready.push_back(fibre.thread.linear);
-}
-
-uint32_t Executor::State::barrier(Fibre &fibre, uint32_t id, uint32_t count, uint32_t predicate) {
-  if (id >= barrierCount)
-    fail(fibre, fmt::format("barrier {}: there are {}", id, barrierCount));
-  Barrier &barrier = barriers[id];
-  uint32_t expected = count ? count : threads;
-  if (barrier.arrived && barrier.expected != expected)
-    fail(fibre, fmt::format("comes to barrier {} for {} threads, where {} wait for {}", id, expected, barrier.arrived,
-                            barrier.expected));
-  barrier.expected = expected;
-  barrier.predicates += predicate;
-  fibre.barrier = id;
-  if (++barrier.arrived < expected) {
-    wait(fibre, FibreState::AtBarrier);
-    return fibre.result;
-  }
-  uint32_t result = barrier.predicates;
-  barrier = Barrier();
-  for (Fibre &other : fibres)
-    if (other.state == FibreState::AtBarrier && other.barrier == id)
-      wake(other, result);
-  return result;
-}
-
-/// Whether all lanes of the mask that exist and have not left are there.
-bool Executor::State::completes(Warp &warp, uint32_t index, const Meeting &meeting) {
-  uint32_t missing = meeting.mask & ~meeting.arrived;
-  for (uint32_t lane = 0; lane < 32 && missing; ++lane)
-    if (missing >> lane & 1) {
-      uint32_t other = index * 32 + lane;
-      if (other < threads && fibres[other].state != FibreState::Done)
-        return false;
-    }
-  return true;
-}
-
-uint64_t Executor::State::warp(Fibre &fibre, uint32_t op, uint32_t mask, uint64_t value, uint32_t b, uint32_t c) {
-  const P3dThread &thread = fibre.thread;
-  if (!(mask >> thread.lane & 1))
-    fail(fibre, fmt::format("{} with the mask {:#x}, which lacks its own lane {}", warpOpName(op), mask, thread.lane));
-  Warp &warp = warps[thread.warp];
-  warp.values.value[thread.lane] = value;
-  warp.values.b[thread.lane] = b;
-  warp.values.c[thread.lane] = c;
-  size_t at = 0;
-  while (at < warp.meetings.size() && warp.meetings[at].mask != mask)
-    ++at;
-  if (at == warp.meetings.size())
-    warp.meetings.push_back({mask, op, 0});
-  Meeting &meeting = warp.meetings[at];
-  if (meeting.op != op)
-    fail(fibre, fmt::format("{} in a warp where lanes {:#x} are at a {}", warpOpName(op), meeting.arrived,
-                            warpOpName(meeting.op)));
-  meeting.arrived |= 1u << thread.lane;
-  fibre.op = op;
-  fibre.mask = mask;
-  if (!completes(warp, thread.warp, meeting)) {
-    wait(fibre, FibreState::AtWarp);
-    return fibre.result;
-  }
-  uint32_t lanes = meeting.arrived;
-  warp.meetings.erase(warp.meetings.begin() + at);
-  for (uint32_t lane = 0; lane < 32; ++lane)
-    if ((lanes >> lane & 1) && lane != thread.lane)
-      wake(fibres[thread.warp * 32 + lane], warpResult(P3dWarpOp(op), lane, lanes, warp.values));
-  return warpResult(P3dWarpOp(op), thread.lane, lanes, warp.values);
-}
-
-/// A thread that has returned is no longer waited for by its warp; a barrier of the block wants all threads.
-void Executor::State::leave(Fibre &fibre) {
-  fibre.state = FibreState::Done;
-  ++done;
-  Warp &warp = warps[fibre.thread.warp];
-  for (size_t at = 0; at < warp.meetings.size();) {
-    Meeting meeting = warp.meetings[at];
-    if (!completes(warp, fibre.thread.warp, meeting)) {
-      ++at;
-      continue;
-    }
-    warp.meetings.erase(warp.meetings.begin() + at);
-    for (uint32_t lane = 0; lane < 32; ++lane)
-      if (meeting.arrived >> lane & 1)
-        wake(fibres[fibre.thread.warp * 32 + lane],
-             warpResult(P3dWarpOp(meeting.op), lane, meeting.arrived, warp.values));
-  }
-}
-
 void Executor::State::check(Fibre &fibre, const void *address, uint64_t bytes, uint32_t kind) {
   const char *problem = launch->checker->check(address, bytes, P3dAccessKind(kind));
   if (problem && !stacks.contains(address))
@@ -198,34 +36,6 @@ void Executor::State::check(Fibre &fibre, const void *address, uint64_t bytes, u
                             : kind == P3dWrite ? "write"
                                                : "atomic access",
                             bytes, address, problem));
-}
-
-/// Says who waits for whom, and which threads have returned.
-void Executor::State::reportDivergence(Dim3 block) {
-  uint32_t atBarrier = 0, atWarp = 0, waiting = 0, barrierId = 0;
-  Fibre *sample = nullptr, *returned = nullptr;
-  for (uint32_t i = 0; i < threads; ++i) {
-    Fibre &fibre = fibres[i];
-    if (fibre.state == FibreState::Done && !returned)
-      returned = &fibre;
-    if (fibre.state == FibreState::AtBarrier)
-      ++atBarrier, barrierId = fibre.barrier;
-    if (fibre.state == FibreState::AtWarp)
-      ++atWarp, sample = sample ? sample : &fibre;
-  }
-  waiting = atBarrier + atWarp;
-  std::string text = fmt::format("kernel {}: block ({},{},{}): divergent wait: of {} threads", launch->kernel->name,
-                                 block.x, block.y, block.z, threads);
-  if (atBarrier)
-    text += fmt::format(" {} wait at barrier {} (for {}),", atBarrier, barrierId, barriers[barrierId].expected);
-  if (atWarp)
-    text += fmt::format(" {} wait in their warp (thread {}: {} with mask {:#x}),", atWarp, sample->thread.linear,
-                        warpOpName(sample->op), sample->mask);
-  text += fmt::format(" {} have returned", threads - waiting);
-  if (returned)
-    text += fmt::format(" (thread {} is one)", returned->thread.linear);
-  abandon();
-  throw KernelError(text);
 }
 
 static uint32_t barrierService(P3dThread *thread, uint32_t id, uint32_t count, uint32_t predicate);

@@ -39,8 +39,7 @@ static ncclResult_t fail(ncclResult_t result, const std::string &text) {
   return result;
 }
 
-// --------------------------------------------------------------------------------------------------------
-// communicators
+// -------------------------------------------------------------------------------------------- communicators
 
 ncclResult_t ncclGetVersion(int *version) {
   *version = NCCL_VERSION_CODE;
@@ -149,8 +148,7 @@ const char *ncclGetErrorString(ncclResult_t result) {
   return unsigned(result) < sizeof(texts) / sizeof(*texts) ? texts[result] : "unknown result code";
 }
 
-// --------------------------------------------------------------------------------------------------------------
-// commands
+// ------------------------------------------------------------------------------------------------- commands
 
 static ncclResult_t resultOf(CUresult result) {
   if (result == CUDA_SUCCESS)

@@ -56,7 +56,15 @@ public:
   const int ranks, rank;
 
 private:
-  struct Turn;
+  /// Holds the lock for one command, after those that the host gave before it.
+  class Turn {
+  public:
+    Turn(Communicator &communicator, uint64_t ticket);
+    ~Turn();
+
+  private:
+    Communicator &communicator;
+  };
   bool waitFor(const std::string &what, const std::function<bool()> &isDone,
                const std::function<bool(int)> &hasArrived);
   void setActivity(const std::string &text);

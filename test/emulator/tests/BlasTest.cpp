@@ -258,6 +258,29 @@ TEST(Blas, RefusesWhatDoesNotFit) {
   MUST(products, cublasLtMatmulDescDestroy(description));
 }
 
+/// Two products on two streams that have one workspace.
+TEST(Blas, ReportsSharedWorkspaces) {
+  auto body = [] {
+    Products products;
+    CUstream streams[] = {products.work, products.stream()};
+    CUdeviceptr workspace = products.allocate(4096);
+    Matrix a = products.matrix(CUDA_R_32F, CUBLASLT_ORDER_COL, 4, 4, 0, 1, 0);
+    cublasLtMatrixLayout_t layout = products.layout(a);
+    cublasLtMatmulDesc_t description;
+    MUST(products, cublasLtMatmulDescCreate(&description, CUBLAS_COMPUTE_32F, CUDA_R_32F));
+    float one = 1, zero = 0;
+    for (CUstream stream : streams) {
+      auto *d = reinterpret_cast<void *>(products.allocate(64));
+      MUST(products, cublasLtMatmul(products.handle, description, &one, a.data, layout, a.data, layout, &zero, d, layout, d,
+                                    layout, nullptr, reinterpret_cast<void *>(workspace), 4096,
+                                    reinterpret_cast<cudaStream_t>(stream)));
+    }
+    MUST(products, cuStreamSynchronize(streams[0]));
+    MUST(products, cuStreamSynchronize(streams[1]));
+  };
+  EXPECT_EXIT(body(), testing::ExitedWithCode(97), "race: \"matmul 4x4x4 float32 to float32\" .* writes what");
+}
+
 TEST(Blas, HalvesRoundToNearestEven) {
   for (uint32_t bits = 0; bits < 0x10000; ++bits) {
     float value = fromHalf(uint16_t(bits));
@@ -269,4 +292,10 @@ TEST(Blas, HalvesRoundToNearestEven) {
   EXPECT_EQ(toHalf(65520), 0x7c00);
   EXPECT_EQ(toHalf(0x1p-25f), 0);
   EXPECT_EQ(toHalf(0x1.8p-25f), 1);
+}
+
+int main(int argc, char **argv) {
+  testing::InitGoogleTest(&argc, argv);
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  return RUN_ALL_TESTS();
 }

@@ -149,6 +149,32 @@ TEST(Fault, KernelNullPointer) {
       "write of 4 bytes at .*: out of bounds: .*outside any allocation");
 }
 
+TEST(Fault, SharedMemoryOutOfBounds) {
+  EXPECT_FAULT(
+      {
+        Pair pair;
+        pair.launch(pair.first, "sharedBeyond", 1, 32, pair.x, 31);
+        pair.launch(pair.first, "sharedBeyond", 1, 32, pair.x, 32);
+        pair.finish();
+      },
+      "kernel sharedBeyond: block \\(0,0,0\\), thread \\(0,0,0\\): write of 4 bytes at .*: out of bounds");
+}
+
+/// The allocation is gone when the kernel comes to it, though the host has not.
+TEST(Fault, UsedAfterFree) {
+  EXPECT_FAULT(
+      {
+        Device device;
+        CUstream stream = device.stream();
+        CUdeviceptr x;
+        MUST(device, cuMemAlloc(&x, 256));
+        MUST(device, cuMemFree(x));
+        device.launch(stream, "stores", 1, 64, x, 0, 64);
+        MUST(device, cuStreamSynchronize(stream));
+      },
+      "write of 4 bytes at .*: out of bounds: .*outside any allocation");
+}
+
 TEST(Fault, CopyOutOfBounds) {
   EXPECT_FAULT(
       {

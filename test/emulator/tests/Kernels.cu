@@ -136,6 +136,12 @@ extern "C" __global__ void uninitialised(float *x) {
   __syncthreads();
   x[threadIdx.x] = cell[threadIdx.x];
 }
+extern "C" __global__ void sharedBeyond(int *x, int at) {
+  __shared__ int cell[32];
+  cell[at] = 1;
+  __syncthreads();
+  x[threadIdx.x] = cell[threadIdx.x];
+}
 extern "C" __global__ void stores(float *x, int from, int to) {
   int i = from + blockIdx.x * blockDim.x + threadIdx.x;
   if (i < to)

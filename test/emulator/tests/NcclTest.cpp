@@ -166,8 +166,7 @@ TEST(Nccl, ManyRanks) {
          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
 }
 
-// ----------------------------------------------------------------------------------------------------------------
-// faults
+// --------------------------------------------------------------------------------------------------- faults
 
 SCENARIO(misorderedKinds) {
   Communicating c(rank);
