@@ -48,6 +48,8 @@ void buildImport(OpPassManager &passes, const Options &options) {
 
 void buildAutodiff(OpPassManager &passes, const Options &options) {
   passes.addPass(createDifferentiatePass({options.optimizer, "none"}));
+  passes.addPass(createWidenProductsPass());
+  passes.addPass(createNarrowParametersPass());
 }
 
 void buildShard(OpPassManager &passes, const Options &options) {

@@ -37,4 +37,36 @@ def DifferentiatePass : Pass<"p3d-differentiate", "::mlir::ModuleOp"> {
   let dependentDialects = ["::p3d::graph::GraphDialect"];
 }
 
+def WidenProductsPass : Pass<"p3d-widen-products", "::mlir::ModuleOp"> {
+  let summary = "Leave sums that are wanted in f32 unrounded";
+  let description = [{
+    A product, a sum, or the gradient of an embedding, of 16-bit floats whose only use is a conversion to f32 gives f32 itself: its sums are kept in f32 anyway. So the gradient
+    of a weight is accumulated over microbatches without having been rounded.
+
+    ```mlir
+    %p = graph.einsum "ab,ac->bc" %x, %dy : (tensor<8x4xbf16>, tensor<8x6xbf16>) -> tensor<4x6xbf16>
+    %g = graph.convert %p : (tensor<4x6xbf16>) -> tensor<4x6xf32>
+    // becomes
+    %g = graph.einsum "ab,ac->bc" %x, %dy : (tensor<8x4xbf16>, tensor<8x6xbf16>) -> tensor<4x6xf32>
+    ```
+  }];
+  let dependentDialects = ["::p3d::graph::GraphDialect"];
+}
+
+def NarrowParametersPass : Pass<"p3d-narrow-parameters", "::mlir::ModuleOp"> {
+  let summary = "Store in 16 bits what is only read in 16 bits";
+  let description = [{
+    A trained f32 parameter every use of which is a conversion to one 16-bit type, perhaps behind a gather, slice, reshape, transpose or broadcast, becomes a parameter of that type
+    in the program and in all blocks that it goes through. The conversion moves into the update: the f32 value is the master in the optimizer's state, and what files hold.
+    Frozen parameters, which have no such state, stay as they are.
+
+    ```mlir
+    graph.program @loss(%w: tensor<4x6xf32>, ..) { %b = graph.convert %w : (tensor<4x6xf32>) -> tensor<4x6xbf16> .. graph.update "adamw" %w, %g }
+    // becomes
+    graph.program @loss(%w: tensor<4x6xbf16>, ..) { .. graph.update "adamw" %w, %g : tensor<4x6xbf16>, tensor<4x6xf32> }
+    ```
+  }];
+  let dependentDialects = ["::p3d::graph::GraphDialect"];
+}
+
 #endif

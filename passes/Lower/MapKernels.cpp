@@ -21,7 +21,7 @@ using namespace p3d;
 using namespace p3d::lower;
 
 namespace {
-constexpr int64_t kThreads = 256;
+constexpr int64_t kThreads = 256, kColumns = 32;
 /// A sum of at least so many elements is worth a block, if there are not results enough to fill a GPU with threads.
 constexpr int64_t kLongSum = 128, kManyResults = 1 << 14;
 
@@ -113,12 +113,17 @@ private:
     positions.assign(sizes.size(), Value());
     int64_t results = product(outer), summed = product(inner);
     Operation *combiner = combinerOf(generic);
-    bool byBlock = combiner && start && summed >= kLongSum && results < kManyResults;
-    Value item = byBlock ? blockId() : beginItem(results);
+    bool isLong = summed >= kLongSum && results < kManyResults && startSum(generic, combiner);
+    bool byColumns = isLong && !outer.empty() && outer.back() >= kColumns && parallel.back() > reduced.back();
+    Value item;
+    if (byColumns)
+      item = beginColumns(results);
+    else
+      item = isLong ? blockId() : beginItem(results);
     for (auto [loop, position] : llvm::zip(parallel, delinearize(item, outer)))
       positions[loop] = position;
-    if (byBlock)
-      sumByBlock(generic, reduced, inner, results, combiner);
+    if (isLong)
+      sumTogether(generic, reduced, inner, byColumns ? results : 0, combiner);
     else
       sumByThread(generic, reduced);
     endItem(kernel);
@@ -195,12 +200,37 @@ private:
     builder.create<memref::StoreOp>(loc, result, mapping.lookup(out.get()), indicesOf(generic, out));
   }
 
-  /// Each thread sums every `threads`th element; the sums are joined in a tree, in the same order on every run.
-  void sumByBlock(linalg::GenericOp generic, ArrayRef<unsigned> reduced, ArrayRef<int64_t> sizes, int64_t results, Operation *combiner) {
-    blocks = results;
+  /// What partial sums begin with: the kernel's own start, or zero where the sum is added to what the memory holds. False if threads cannot share the sum.
+  bool startSum(linalg::GenericOp generic, Operation *combiner) {
+    if (!combiner)
+      return false;
+    addsToOut = !start && isa<arith::AddFOp, arith::AddIOp>(combiner);
+    if (addsToOut)
+      start = builder.create<arith::ConstantOp>(loc, builder.getZeroAttr(combiner->getResult(0).getType()));
+    return start != nullptr;
+  }
+
+  /// A block for `kColumns` neighbouring results, which a row of memory holds side by side: a warp reads a row, and the warps share the rows.
+  Value beginColumns(int64_t results) {
     threads = kThreads;
+    blocks = llvm::divideCeil(results, kColumns);
+    Value column = builder.create<arith::RemUIOp>(loc, threadId(), index(kColumns));
+    Value item = builder.create<arith::AddIOp>(loc, builder.create<arith::MulIOp>(loc, blockId(), index(kColumns)), column);
+    columnInside = builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, item, index(results));
+    // Every thread comes to the barriers; those beyond the end read the last column.
+    return builder.create<arith::MinUIOp>(loc, item, index(results - 1));
+  }
+
+  /// The threads of a block share one sum, or each `kColumns`th of them one of a column; their parts are joined in a tree, in the same order on every run.
+  void sumTogether(linalg::GenericOp generic, ArrayRef<unsigned> reduced, ArrayRef<int64_t> sizes, int64_t columns, Operation *combiner) {
+    if (!columns) {
+      blocks = product(generic.getStaticLoopRanges()) / product(sizes);
+      threads = kThreads;
+    }
+    int64_t width = columns ? kColumns : 1;
     Value thread = threadId();
-    auto loop = builder.create<scf::ForOp>(loc, thread, index(product(sizes)), index(threads), start);
+    Value first = columns ? builder.create<arith::DivUIOp>(loc, thread, index(width)).getResult() : thread;
+    auto loop = builder.create<scf::ForOp>(loc, first, index(product(sizes)), index(threads / width), start);
     {
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPointToStart(loop.getBody());
@@ -208,20 +238,31 @@ private:
         positions[dim] = position;
       builder.create<scf::YieldOp>(loc, computeBody(generic, loop.getRegionIterArg(0)));
     }
-    Value sum = joinThreads(loop.getResult(0), thread, combiner);
-    auto isFirst = builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, thread, index(0));
-    auto guard = builder.create<scf::IfOp>(loc, isFirst, /*withElseRegion=*/false);
+    Value sum = joinThreads(loop.getResult(0), thread, width, combiner);
+    Value stores = builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, thread, index(width));
+    if (columns)
+      stores = builder.create<arith::AndIOp>(loc, stores, columnInside);
+    auto guard = builder.create<scf::IfOp>(loc, stores, /*withElseRegion=*/false);
     builder.setInsertionPointToStart(guard.thenBlock());
     OpOperand &out = generic.getDpsInitsMutable()[0];
+    if (addsToOut)
+      sum = join(combiner, load(generic, out), sum);
     builder.create<memref::StoreOp>(loc, sum, mapping.lookup(out.get()), indicesOf(generic, out));
   }
 
-  Value joinThreads(Value mine, Value thread, Operation *combiner) {
+  Value join(Operation *combiner, Value a, Value b) {
+    Operation *joined = builder.clone(*combiner);
+    joined->setOperands({a, b});
+    return joined->getResult(0);
+  }
+
+  /// For the first `width` threads the sum of their own and every `width`th after them.
+  Value joinThreads(Value mine, Value thread, int64_t width, Operation *combiner) {
     auto kernel = mine.getParentRegion()->getParentOfType<gpu::GPUFuncOp>();
     auto space = gpu::AddressSpaceAttr::get(builder.getContext(), gpu::AddressSpace::Workgroup);
     Value shared = kernel.addWorkgroupAttribution(MemRefType::get({threads}, mine.getType(), MemRefLayoutAttrInterface(), space), loc);
     builder.create<memref::StoreOp>(loc, mine, shared, thread);
-    for (int64_t half = threads / 2; half > 0; half /= 2) {
+    for (int64_t half = threads / 2; half >= width; half /= 2) {
       builder.create<gpu::BarrierOp>(loc);
       auto isLower = builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, thread, index(half));
       auto guard = builder.create<scf::IfOp>(loc, isLower, /*withElseRegion=*/false);
@@ -229,11 +270,9 @@ private:
       builder.setInsertionPointToStart(guard.thenBlock());
       Value partner = builder.create<arith::AddIOp>(loc, thread, index(half));
       Value a = builder.create<memref::LoadOp>(loc, shared, thread), b = builder.create<memref::LoadOp>(loc, shared, partner);
-      Operation *joined = builder.clone(*combiner);
-      joined->setOperands({a, b});
-      builder.create<memref::StoreOp>(loc, joined->getResult(0), shared, thread);
+      builder.create<memref::StoreOp>(loc, join(combiner, a, b), shared, thread);
     }
-    return builder.create<memref::LoadOp>(loc, shared, index(0));
+    return builder.create<memref::LoadOp>(loc, shared, thread);
   }
 
   /// A thread for each iteration of the outer loops, which a running sum makes independent of each other.
@@ -271,6 +310,9 @@ private:
   SmallVector<Value> positions;
   /// What the sum begins with, if the kernel sets it.
   Value start;
+  bool addsToOut = false;
+  /// Whether this thread's column exists.
+  Value columnInside;
   int64_t blocks = 1, threads = 1;
 };
 

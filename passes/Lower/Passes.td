@@ -12,7 +12,8 @@ def ExpandMath : Pass<"p3d-expand-math", "::mlir::ModuleOp"> {
 def MapKernels : Pass<"p3d-map-kernels", "::mlir::ModuleOp"> {
   let summary = "generated kernels become functions of a gpu.module";
   let description = [{
-    A thread for each result, which sums by itself; a block for each, whose threads join their sums in a tree, where long sums have few results. Which element
+    A thread for each result, which sums by itself. Where long sums have few results, a block for each, whose threads join their sums in a tree, or for 32 results that
+    lie side by side, so that a warp reads a row of memory. Which element
     comes after which is the same on every run. The module's attribute `p3d.launches` says how many blocks and threads each kernel has.
 
         func.func @kernel.tanh(..) { linalg.generic .. }   ->   gpu.module @kernels { gpu.func @kernel.tanh(..) kernel { %i = .. ; .. memref.store } }

@@ -23,7 +23,7 @@ public:
       for (const KernelBody::Read &read : body.reads)
         steps.push_back(read.index.loops[loop]);
       steps.push_back(spec.outIndex.loops[loop]);
-      add(loop, size, std::move(steps), isIndexed[loop], spec.store == Store::Reduce && !spec.outIndex.loops[loop]);
+      add(loop, size, std::move(steps), isIndexed[loop], (spec.store == Store::Reduce || spec.store == Store::ReduceAdd) && !spec.outIndex.loops[loop]);
     }
     renumber(body, spec.loops.size());
   }

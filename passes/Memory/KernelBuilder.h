@@ -10,13 +10,14 @@ namespace p3d::memory {
 enum class Store {
   Set,   ///< writes it
   Add,   ///< adds it to what the memory holds
-  Reduce ///< combines those of one element, from the neutral value on
+  Reduce, ///< combines those of one element, from the neutral value on
+  ReduceAdd ///< combines those of one element with what the memory holds
 };
 
 struct KernelSpec {
   llvm::SmallVector<int64_t> loops;
   Store store = Store::Set;
-  /// The number of a graph.reduce kind, for Store::Reduce.
+  /// The number of a graph.reduce kind, for Store::Reduce and Store::ReduceAdd.
   uint32_t reduceKind = 0;
   /// Memory written, its tensor's element type, and the element that an iteration writes.
   mlir::Value out;

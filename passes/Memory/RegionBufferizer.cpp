@@ -109,6 +109,8 @@ bool RegionBufferizer::place(Value tensor, Value out) {
 bool RegionBufferizer::placeSum(Value tensor, Value out) {
   Operation *op = tensor.getDefiningOp();
   bool canAdd = isa_and_nonnull<graph::EinsumOp, graph::ScatterAddOp>(op);
+  if (auto reduce = dyn_cast_or_null<graph::ReduceOp>(op))
+    canAdd = reduce.getKind() == graph::ReduceKind::Sum && isa<FloatType>(reduce.getType().getElementType());
   if (auto call = dyn_cast_or_null<graph::CallOp>(op))
     canAdd = accumulation.elementOf(symbols.lookup(call.getCallee()), cast<OpResult>(tensor).getResultNumber()) != nullptr;
   return canAdd && tensor.hasOneUse() && sums.try_emplace(tensor, out).second;
@@ -116,6 +118,7 @@ bool RegionBufferizer::placeSum(Value tensor, Value out) {
 
 LogicalResult RegionBufferizer::launch(Location loc, StringRef name, KernelSpec spec, Value tensor,
                                        ArrayRef<LinearIndex> indices) {
+  bool reduces = spec.store == Store::Reduce || spec.store == Store::ReduceAdd;
   if (spec.store != Store::Reduce && llvm::is_contained(spec.loops, 0))
     return success();
   auto memoryOf = [&](Value value) { return memories.lookup(value); };
@@ -124,7 +127,7 @@ LogicalResult RegionBufferizer::launch(Location loc, StringRef name, KernelSpec 
   Value scalar = body.scalar(tensor, indices);
   if (!scalar)
     return failure();
-  if (spec.store == Store::Reduce && body.reads.empty()) {
+  if (reduces && body.reads.empty()) {
     body.body.clear();
     fusion.requireMemory(tensor);
     if (failed(makeElements(tensor)))
@@ -134,7 +137,7 @@ LogicalResult RegionBufferizer::launch(Location loc, StringRef name, KernelSpec 
   BuiltKernel built = buildKernel(body, spec, scalar);
   func::FuncOp kernel = kernels.add(built.function, name);
   auto launch = builder.create<exec::LaunchOp>(loc, kernel.getSymName(), built.ins, body.starts, spec.out);
-  launch.setAdds(spec.store == Store::Add);
+  launch.setAdds(spec.store == Store::Add || spec.store == Store::ReduceAdd);
   return success();
 }
 
@@ -171,8 +174,13 @@ LogicalResult RegionBufferizer::makeReduction(graph::ReduceOp op) {
   for (unsigned dim = 0; dim < rank; ++dim)
     if (!llvm::is_contained(op.getDims(), dim))
       kept.push_back(indices[dim]);
-  KernelSpec spec{SmallVector<int64_t>(from.getShape()), Store::Reduce, static_cast<uint32_t>(op.getKind()),
-                  allocate(op.getResult()), to.getElementType(), linearize(to.getShape(), kept, rank)};
+  Value sum = sumOf(op.getResult());
+  KernelSpec spec{SmallVector<int64_t>(from.getShape()),
+                  sum ? Store::ReduceAdd : Store::Reduce,
+                  static_cast<uint32_t>(op.getKind()),
+                  sum ? sum : allocate(op.getResult()),
+                  sum ? cast<MemRefType>(sum.getType()).getElementType() : to.getElementType(),
+                  linearize(to.getShape(), kept, rank)};
   return launch(op.getLoc(), ("reduce_" + graph::stringifyReduceKind(op.getKind())).str(), spec, op.getOperand(), indices);
 }
 

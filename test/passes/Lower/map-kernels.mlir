@@ -3,9 +3,10 @@
 
 #id = affine_map<(d0) -> (d0)>
 #first = affine_map<(d0, d1) -> (d0)>
+#second = affine_map<(d0, d1) -> (d1)>
 #both = affine_map<(d0, d1) -> (d0, d1)>
 
-// CHECK: gpu.module @kernels attributes {p3d.launches = {kernel.cos = array<i64: 1, 32>, kernel.cumulative = array<i64: 1, 32>, kernel.reduce = array<i64: 2, 256>, kernel.rows = array<i64: 2, 256>, kernel.tanh = array<i64: 2, 256>}}
+// CHECK: gpu.module @kernels attributes {p3d.launches = {kernel.columns = array<i64: 4, 256>, kernel.cos = array<i64: 1, 32>, kernel.cumulative = array<i64: 1, 32>, kernel.reduce = array<i64: 2, 256>, kernel.rows = array<i64: 2, 256>, kernel.tanh = array<i64: 2, 256>}}
 
 // A thread for each result; the last block is not full.
 // CHECK: gpu.func @kernel.tanh(%[[X:.*]]: memref<300xf32>, %[[Y:.*]]: memref<300xf32>) kernel
@@ -31,12 +32,28 @@ func.func private @kernel.tanh(%x: memref<300xf32>, %y: memref<300xf32>) {
 // CHECK: gpu.func @kernel.reduce({{.*}}) workgroup(%[[SUMS:.*]] : memref<256xf32, #gpu.address_space<workgroup>>) kernel
 // CHECK: scf.for %{{.*}} = %{{.*}} to %c4096{{.*}} step %c256
 // CHECK-COUNT-8: gpu.barrier
-// CHECK: memref.load %[[SUMS]][%c0
 func.func private @kernel.reduce(%x: memref<8192xf32>, %y: memref<2xf32>) {
   %rows = memref.reinterpret_cast %x to offset: [0], sizes: [2, 4096], strides: [4096, 1] : memref<8192xf32> to memref<2x4096xf32, strided<[4096, 1]>>
   %zero = arith.constant 0.0 : f32
   linalg.fill ins(%zero : f32) outs(%y : memref<2xf32>)
   linalg.generic {indexing_maps = [#both, #first], iterator_types = ["parallel", "reduction"]} ins(%rows : memref<2x4096xf32, strided<[4096, 1]>>) outs(%y : memref<2xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.addf %out, %in : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// A long sum down the columns, added to what the memory holds: a warp reads a row.
+// CHECK: gpu.func @kernel.columns(%[[X:.*]]: memref<25600xf32>, %[[Y:.*]]: memref<100xf32>) workgroup
+// CHECK: scf.for %{{.*}} = %{{.*}} to %c256{{.*}} step %c8
+// CHECK-COUNT-3: gpu.barrier
+// CHECK: arith.andi
+// CHECK: memref.load %[[Y]]
+// CHECK: memref.store %{{.*}}, %[[Y]]
+func.func private @kernel.columns(%x: memref<25600xf32>, %y: memref<100xf32>) {
+  %rows = memref.reinterpret_cast %x to offset: [0], sizes: [256, 100], strides: [100, 1] : memref<25600xf32> to memref<256x100xf32, strided<[100, 1]>>
+  linalg.generic {indexing_maps = [#both, #second], iterator_types = ["reduction", "parallel"]} ins(%rows : memref<256x100xf32, strided<[100, 1]>>) outs(%y : memref<100xf32>) {
   ^bb0(%in: f32, %out: f32):
     %0 = arith.addf %out, %in : f32
     linalg.yield %0 : f32

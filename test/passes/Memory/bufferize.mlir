@@ -35,9 +35,7 @@ module attributes {dist.mesh = #dist.mesh<tp = 2, pp = 1, dp = 1, mb = 2>} {
     // The block's result goes to a temporary, its saved argument is copied out of the input.
     // CHECK: %[[YT:.*]] = exec.temporary : memref<4x8xf32>
     // CHECK: exec.call @layer(%[[SLICE]], {{.*}}) -> (%[[YT]])
-    // CHECK: %[[SUM:.*]] = exec.temporary : memref<f32>
-    // CHECK: exec.launch @kernel.reduce_sum(%[[YT]]) -> (%[[SUM]])
-    // CHECK: exec.launch @kernel.accumulate(%[[SUM]]) -> ({{.*}}) adds
+    // CHECK: exec.launch @kernel.reduce_sum(%[[YT]]) -> ({{.*}}) adds
     // CHECK: exec.launch @kernel.copy(%[[SLICE]]) -> (%[[XB]])
     pipe.task forward {
       %in = pipe.read @in : tensor<8x8xf32>
