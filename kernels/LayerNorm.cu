@@ -48,7 +48,7 @@ P3D_DEVICE void layerNorm(const T *x, Parameter<T> scale, Parameter<T> bias, T *
 // With n = (x - mean) * rstd and g = dy * scale: dx = rstd * (g - average(g) - n * average(g * n)).
 template <typename T>
 P3D_DEVICE void rowGrad(const HeldRow<T, 2> &dy, const HeldRow<T, 2> &x, Parameter<T> scale, float mean, float rstd,
-                        ParameterSums<T> *sums, T *dx, bool aligned, int cols, BlockScratch<float> &scratch) {
+                        ParameterSums<T> &sums, T *dx, bool aligned, int cols, BlockScratch<float> &scratch) {
   float sum = 0, dot = 0;
   dy.forEachWith(x, [&](RowPart part, const float(&upstream)[chunkSize<T>], const float(&values)[chunkSize<T>]) {
     float scales[chunkSize<T>], scaleGrads[chunkSize<T>];
@@ -60,10 +60,8 @@ P3D_DEVICE void rowGrad(const HeldRow<T, 2> &dy, const HeldRow<T, 2> &x, Paramet
       dot += g * normalized;
       scaleGrads[e] = upstream[e] * normalized;
     }
-    if (sums) {
-      sums->add(0, part, scaleGrads);
-      sums->add(1, part, upstream);
-    }
+    sums.add(0, part, scaleGrads);
+    sums.add(1, part, upstream);
   });
   sum = blockSum(sum, scratch) / static_cast<float>(cols);
   dot = blockSum(dot, scratch) / static_cast<float>(cols);
@@ -85,8 +83,8 @@ P3D_DEVICE void layerNormGrad(const T *dy, const T *x, Parameter<T> scale, const
   layout.aligned = layout.aligned && isAligned(dy);
   ParameterSums<T> sums(partial, shared, partial ? 2 : 0, layout);
   for (int64_t r = blockIndex(); r < rows; r += blockCount())
-    rowGrad<T>(HeldRow<T, 2>(dy + r * cols, layout), HeldRow<T, 2>(x + r * cols, layout), scale, mean[r], rstd[r],
-               partial ? &sums : nullptr, dx + r * cols, isAligned(dx), cols, scratch);
+    rowGrad<T>(HeldRow<T, 2>(dy + r * cols, layout), HeldRow<T, 2>(x + r * cols, layout), scale, mean[r], rstd[r], sums,
+               dx + r * cols, isAligned(dx), cols, scratch);
   sums.finish();
 }
 
@@ -100,7 +98,7 @@ extern P3D_SHARED float p3dLayerNormShared[];
                           float *mean, float *rstd, int32_t cols, float epsilon) {                                     \
     layerNorm<type>(x, {scale, paramIsF32, 1.f}, {bias, paramIsF32, 0.f}, y, mean, rstd, cols, epsilon);               \
   }                                                                                                                    \
-  P3D_KERNEL(512)                                                                                                      \
+  P3D_KERNEL_BLOCKS(512, 1)                                                                                            \
   p3d_layer_norm_grad_##suffix(const type *dy, const type *x, const void *scale, int32_t paramIsF32,                   \
                                const float *mean, const float *rstd, type *dx, float *partial, int32_t isShared,       \
                                int64_t rows, int32_t cols) {                                                           \

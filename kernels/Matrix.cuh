@@ -181,16 +181,18 @@ template <typename T, int width> struct Tile {
     const int firstRow = static_cast<unsigned>(threadIndex()) / rowChunks, chunk = threadIndex() % rowChunks;
     const int count = columns - chunk * chunkSize<T>; // of this thread's column of chunks
     const T *place = from + firstRow * stride + chunk * chunkSize<T>;
+    if (!aligned) {
+      P3D_NO_UNROLL
+      for (int row = firstRow; row < rows; row += step, place += step * stride)
+        *at(row, chunk) = row < existing && count > 0 ? gathered(place, count) : Chunk{};
+      return;
+    }
     P3D_UNROLL
     for (int i = 0; i < (rows + step - 1) / step; ++i, place += step * stride) {
       int row = firstRow + i * step;
-      if (rows % step != 0 && row >= rows)
-        break;
       bool exists = row < existing && count > 0;
-      if (aligned)
+      if (rows % step == 0 || row < rows)
         queue.copy(at(row, chunk), exists ? place : from, exists);
-      else
-        *at(row, chunk) = exists ? gathered(place, count) : Chunk{};
     }
   }
 

@@ -18,12 +18,16 @@ public:
           sums(which)[layout.part(index).col + e] = 0;
   }
 
+  /// Does nothing without sums.
   P3D_DEVICE void add(int which, RowPart part, const float (&values)[chunkSize<T>]) {
-    float *to = sums(which) + part.col;
+    if (count == 0)
+      return;
+    float *to = sums(which) + part.col, total[chunkSize<T>];
+    loadRange(to, part.count, total);
     P3D_UNROLL
     for (int e = 0; e < chunkSize<T>; ++e)
-      if (e < part.count)
-        to[e] += values[e];
+      total[e] += values[e];
+    storeRange(to, part.count, total);
   }
 
   P3D_DEVICE void finish() {

@@ -35,7 +35,7 @@ P3D_DEVICE void rmsNorm(const T *x, Parameter<T> scale, T *y, float *rstd, int c
 // With n = x * rstd and g = dy * scale: dx = rstd * (g - n * average(g * n)).
 template <typename T>
 P3D_DEVICE void rowGrad(const HeldRow<T, 2> &dy, const HeldRow<T, 2> &x, Parameter<T> scale, float rstd,
-                        ParameterSums<T> *sums, T *dx, bool aligned, int cols, BlockScratch<float> &scratch) {
+                        ParameterSums<T> &sums, T *dx, bool aligned, int cols, BlockScratch<float> &scratch) {
   float dot = 0;
   dy.forEachWith(x, [&](RowPart part, const float(&upstream)[chunkSize<T>], const float(&values)[chunkSize<T>]) {
     float scales[chunkSize<T>], scaleGrads[chunkSize<T>];
@@ -45,8 +45,7 @@ P3D_DEVICE void rowGrad(const HeldRow<T, 2> &dy, const HeldRow<T, 2> &x, Paramet
       scaleGrads[e] = upstream[e] * values[e] * rstd; // 0 beyond the end
       dot += scaleGrads[e] * scales[e];
     }
-    if (sums)
-      sums->add(0, part, scaleGrads);
+    sums.add(0, part, scaleGrads);
   });
   dot = blockSum(dot, scratch) / static_cast<float>(cols);
   dy.forEachWith(x, [&](RowPart part, const float(&upstream)[chunkSize<T>], const float(&values)[chunkSize<T>]) {
@@ -67,8 +66,8 @@ P3D_DEVICE void rmsNormGrad(const T *dy, const T *x, Parameter<T> scale, const f
   layout.aligned = layout.aligned && isAligned(dy);
   ParameterSums<T> sums(partial, shared, partial ? 1 : 0, layout);
   for (int64_t r = blockIndex(); r < rows; r += blockCount())
-    rowGrad<T>(HeldRow<T, 2>(dy + r * cols, layout), HeldRow<T, 2>(x + r * cols, layout), scale, rstd[r],
-               partial ? &sums : nullptr, dx + r * cols, isAligned(dx), cols, scratch);
+    rowGrad<T>(HeldRow<T, 2>(dy + r * cols, layout), HeldRow<T, 2>(x + r * cols, layout), scale, rstd[r], sums,
+               dx + r * cols, isAligned(dx), cols, scratch);
   sums.finish();
 }
 
@@ -82,7 +81,7 @@ extern P3D_SHARED float p3dRmsNormShared[];
                         float epsilon) {                                                                               \
     rmsNorm<type>(x, {scale, paramIsF32, 1.f}, y, rstd, cols, epsilon);                                                \
   }                                                                                                                    \
-  P3D_KERNEL(512)                                                                                                      \
+  P3D_KERNEL_BLOCKS(512, 1)                                                                                            \
   p3d_rms_norm_grad_##suffix(const type *dy, const type *x, const void *scale, int32_t paramIsF32, const float *rstd,  \
                              type *dx, float *partial, int32_t isShared, int64_t rows, int32_t cols) {                 \
     rmsNormGrad<type>(dy, x, {scale, paramIsF32, 1.f}, rstd, dx, partial, isShared ? p3dRmsNormShared : nullptr, rows, \

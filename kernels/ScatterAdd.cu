@@ -40,9 +40,7 @@ P3D_DEVICE void addRows(const T *updates, const int32_t *order, const uint32_t *
   bool whole = count >= chunkSize<T> && isAligned(updates) && inner % chunkSize<T> == 0;
   X *to = x + (slab * n + row) * inner + col;
   float sum[chunkSize<T>];
-  P3D_UNROLL
-  for (int e = 0; e < chunkSize<T>; ++e)
-    sum[e] = e < count ? toFloat(to[e]) : 0.f;
+  loadRange(to, count, sum);
   for (int end; at < i && rows[at] == row; at = end) {
     for (end = at + 1; end < at + inFlight && end < i && rows[end] == row; ++end) {
     }
@@ -58,10 +56,7 @@ P3D_DEVICE void addRows(const T *updates, const int32_t *order, const uint32_t *
       if (at + u < end)
         sum[e] += added[u][e];
   }
-  P3D_UNROLL
-  for (int e = 0; e < chunkSize<T>; ++e)
-    if (e < count)
-      to[e] = fromFloat<X>(sum[e]);
+  storeRange(to, count, sum);
 }
 
 template <typename T>
