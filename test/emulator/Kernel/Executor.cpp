@@ -18,6 +18,7 @@ void Executor::State::fail(Fibre &fibre, std::string text) {
   const P3dThread &thread = fibre.thread;
   fault = fmt::format("kernel {}: {}, thread ({},{},{}): {}", launch->kernel->name, blockName(thread), thread.thread[0],
                       thread.thread[1], thread.thread[2], text);
+  leaving = &fibre;
   context::jump_fcontext(scheduler, nullptr);
   __builtin_unreachable();
 }
@@ -114,10 +115,10 @@ static void fibreMain(context::transfer_t from) {
   for (;;) {
     auto &fibre = *static_cast<Fibre *>(from.data); // fibres may have moved since the last launch
     auto &state = stateOf<Executor::State>(&fibre.thread);
-    state.scheduler = from.fctx;
+    state.arrive(from);
     state.launch->kernel->function(&fibre.thread, state.launch->arguments);
     state.leave(fibre);
-    from = context::jump_fcontext(state.scheduler, nullptr);
+    from = state.jump(&fibre);
   }
 }
 
@@ -129,21 +130,47 @@ void Executor::State::runLoops() {
   fibre.where = nullptr;
 }
 
-void Executor::State::resume(Fibre &fibre) {
+context::fcontext_t Executor::State::contextOf(Fibre &fibre) {
   if (!fibre.hasLoop) {
     fibre.where = context::make_fcontext(stacks.top(fibre.thread.linear), stacks.bytes(fibre.thread.linear), fibreMain);
     fibre.hasLoop = true;
   }
-  fibre.where = context::jump_fcontext(fibre.where, &fibre).fctx;
+  return fibre.where;
 }
+
+/// Keeps where the one that jumped here goes on.
+void Executor::State::arrive(context::transfer_t from) {
+  if (leaving)
+    leaving->where = from.fctx;
+  else
+    scheduler = from.fctx;
+}
+
+/// From a fibre (or, null, from the scheduler) to the next that is ready, or to the scheduler if none is.
+context::transfer_t Executor::State::jump(Fibre *fibre) {
+  leaving = fibre;
+  if (nextReady < ready.size()) {
+    Fibre &next = fibres[ready[nextReady++]];
+    return context::jump_fcontext(contextOf(next), &next);
+  }
+  ready.clear();
+  nextReady = 0;
+  return context::jump_fcontext(scheduler, nullptr);
+}
+
+void Executor::State::switchFrom(Fibre *fibre) { arrive(jump(fibre)); }
 
 void Executor::State::runFibres(Dim3 block) {
   done = 0;
   ready.clear();
+  nextReady = 0;
   for (Barrier &barrier : barriers)
     barrier = Barrier();
-  for (Warp &warp : warps)
-    warp.meetings.clear();
+  for (uint32_t i = 0; i < warps.size(); ++i) {
+    warps[i].meetings.clear();
+    uint32_t lanes = threads > i * 32 ? threads - i * 32 : 0;
+    warps[i].live = lanes >= 32 ? ~0u : (1u << lanes) - 1;
+  }
   memset(fibres[0].thread.shared, 0xff, fibres[0].thread.sharedBytes);
   for (uint32_t i = 0; i < threads; ++i) {
     P3dThread &thread = fibres[i].thread;
@@ -151,16 +178,9 @@ void Executor::State::runFibres(Dim3 block) {
     fibres[i].state = FibreState::Ready;
     ready.push_back(i);
   }
-  // First come, first served; the queue is a vector that starts anew whenever it is empty.
-  for (size_t next = 0; next < ready.size();) {
-    resume(fibres[ready[next]]);
-    if (!fault.empty())
-      return;
-    if (++next == ready.size()) {
-      ready.clear();
-      next = 0;
-    }
-  }
+  switchFrom(nullptr);
+  if (!fault.empty())
+    return;
   if (done < threads)
     reportDivergence(block);
 }

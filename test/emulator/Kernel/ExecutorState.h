@@ -31,6 +31,7 @@ struct Meeting {
 
 struct Warp {
   WarpValues values;
+  uint32_t live = 0; ///< lanes that exist and have not returned
   std::vector<Meeting> meetings;
 };
 
@@ -39,11 +40,13 @@ inline constexpr uint32_t barrierCount = 16;
 struct Executor::State {
   Stacks stacks;
   std::vector<Fibre> fibres;
-  std::vector<uint32_t> ready;
+  std::vector<uint32_t> ready; ///< first come, first served, from `nextReady`
+  size_t nextReady = 0;
   std::vector<Warp> warps;
   Barrier barriers[barrierCount];
   std::vector<char> sharedStorage;
   boost::context::detail::fcontext_t scheduler = nullptr;
+  Fibre *leaving = nullptr; ///< who has just jumped; null: the scheduler
   const Launch *launch = nullptr;
   uint32_t threads = 0, done = 0;
   std::string fault;
@@ -51,12 +54,15 @@ struct Executor::State {
   void prepare(const Launch &launch);
   void runLoops();
   void runFibres(Dim3 block);
-  void resume(Fibre &fibre);
+  void switchFrom(Fibre *fibre);
+  boost::context::detail::transfer_t jump(Fibre *fibre);
+  void arrive(boost::context::detail::transfer_t from);
+  boost::context::detail::fcontext_t contextOf(Fibre &fibre);
   void wait(Fibre &fibre, FibreState state);
   void wake(Fibre &fibre, uint64_t result);
   uint32_t barrier(Fibre &fibre, uint32_t id, uint32_t count, uint32_t predicate);
   uint64_t warp(Fibre &fibre, uint32_t op, uint32_t mask, uint64_t value, uint32_t b, uint32_t c);
-  bool completes(Warp &warp, uint32_t index, const Meeting &meeting);
+  void finish(uint32_t warpIndex, size_t meeting, uint32_t awake);
   void leave(Fibre &fibre);
   void check(Fibre &fibre, const void *address, uint64_t bytes, uint32_t kind);
   [[noreturn]] void fail(Fibre &fibre, std::string text);

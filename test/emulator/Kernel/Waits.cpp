@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 
 namespace p3d::emulator {
-namespace context = boost::context::detail;
 
 void Executor::State::wait(Fibre &fibre, FibreState next) {
   fibre.state = next;
-  scheduler = context::jump_fcontext(scheduler, nullptr).fctx;
+  switchFrom(&fibre);
 }
 
 void Executor::State::wake(Fibre &fibre, uint64_t result) {
@@ -40,15 +39,27 @@ uint32_t Executor::State::barrier(Fibre &fibre, uint32_t id, uint32_t count, uin
 }
 
 /// Whether all lanes of the mask that exist and have not left are there.
-bool Executor::State::completes(Warp &warp, uint32_t index, const Meeting &meeting) {
-  uint32_t missing = meeting.mask & ~meeting.arrived;
-  for (uint32_t lane = 0; lane < 32 && missing; ++lane)
-    if (missing >> lane & 1) {
-      uint32_t other = index * 32 + lane;
-      if (other < threads && fibres[other].state != FibreState::Done)
-        return false;
-    }
-  return true;
+static bool isComplete(const Warp &warp, const Meeting &meeting) {
+  return (meeting.mask & ~meeting.arrived & warp.live) == 0;
+}
+
+/// Gives each lane of a complete meeting its result, and wakes all but the one that is awake.
+void Executor::State::finish(uint32_t warpIndex, size_t at, uint32_t awake) {
+  Warp &warp = warps[warpIndex];
+  Meeting meeting = warp.meetings[at];
+  warp.meetings.erase(warp.meetings.begin() + at);
+  auto op = P3dWarpOp(meeting.op);
+  bool isCommon = isSameForAll(op);
+  uint64_t common = isCommon ? warpResult(op, __builtin_ctz(meeting.arrived), meeting.arrived, warp.values) : 0;
+  for (uint32_t lanes = meeting.arrived; lanes; lanes &= lanes - 1) {
+    uint32_t lane = __builtin_ctz(lanes);
+    Fibre &fibre = fibres[warpIndex * 32 + lane];
+    uint64_t result = isCommon ? common : warpResult(op, lane, meeting.arrived, warp.values);
+    if (lane == awake)
+      fibre.result = result;
+    else
+      wake(fibre, result);
+  }
 }
 
 uint64_t Executor::State::warp(Fibre &fibre, uint32_t op, uint32_t mask, uint64_t value, uint32_t b, uint32_t c) {
@@ -71,16 +82,11 @@ uint64_t Executor::State::warp(Fibre &fibre, uint32_t op, uint32_t mask, uint64_
   meeting.arrived |= 1u << thread.lane;
   fibre.op = op;
   fibre.mask = mask;
-  if (!completes(warp, thread.warp, meeting)) {
+  if (isComplete(warp, meeting))
+    finish(thread.warp, at, thread.lane);
+  else
     wait(fibre, FibreState::AtWarp);
-    return fibre.result;
-  }
-  uint32_t lanes = meeting.arrived;
-  warp.meetings.erase(warp.meetings.begin() + at);
-  for (uint32_t lane = 0; lane < 32; ++lane)
-    if ((lanes >> lane & 1) && lane != thread.lane)
-      wake(fibres[thread.warp * 32 + lane], warpResult(P3dWarpOp(op), lane, lanes, warp.values));
-  return warpResult(P3dWarpOp(op), thread.lane, lanes, warp.values);
+  return fibre.result;
 }
 
 /// A thread that has returned is no longer waited for by its warp; a barrier of the block wants all threads.
@@ -88,18 +94,12 @@ void Executor::State::leave(Fibre &fibre) {
   fibre.state = FibreState::Done;
   ++done;
   Warp &warp = warps[fibre.thread.warp];
-  for (size_t at = 0; at < warp.meetings.size();) {
-    Meeting meeting = warp.meetings[at];
-    if (!completes(warp, fibre.thread.warp, meeting)) {
+  warp.live &= ~(1u << fibre.thread.lane);
+  for (size_t at = 0; at < warp.meetings.size();)
+    if (isComplete(warp, warp.meetings[at]))
+      finish(fibre.thread.warp, at, fibre.thread.lane);
+    else
       ++at;
-      continue;
-    }
-    warp.meetings.erase(warp.meetings.begin() + at);
-    for (uint32_t lane = 0; lane < 32; ++lane)
-      if (meeting.arrived >> lane & 1)
-        wake(fibres[fibre.thread.warp * 32 + lane],
-             warpResult(P3dWarpOp(meeting.op), lane, meeting.arrived, warp.values));
-  }
 }
 
 /// Says who waits for whom, and which threads have returned.

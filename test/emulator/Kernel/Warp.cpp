@@ -85,6 +85,11 @@ uint64_t warpResult(P3dWarpOp op, uint32_t lane, uint32_t lanes, const WarpValue
   return 0;
 }
 
+bool isSameForAll(P3dWarpOp op) {
+  return op == P3dSyncWarp || op == P3dVoteAll || op == P3dVoteAny || op == P3dVoteUniform || op == P3dVoteBallot ||
+         op == P3dMatchAll || op >= P3dReduceAdd;
+}
+
 const char *warpOpName(uint32_t op) {
   static const char *const names[] = {"syncwarp",    "shuffle up", "shuffle down", "shuffle xor", "shuffle",
                                       "vote all",    "vote any",   "vote uniform", "ballot",      "match any",

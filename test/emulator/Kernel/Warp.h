@@ -12,6 +12,8 @@ struct WarpValues {
 /// The result of `op` for one of the lanes in `lanes`. A shuffle from a lane that takes no part gives poison (all
 /// ones).
 uint64_t warpResult(P3dWarpOp op, uint32_t lane, uint32_t lanes, const WarpValues &values);
+/// Whether all lanes get the same result.
+bool isSameForAll(P3dWarpOp op);
 /// For messages.
 const char *warpOpName(uint32_t op);
 
