@@ -45,7 +45,7 @@ foreach(op ${P3D_CUDA_OPS})
   set(fatbin ${P3D_CUDA_DIR}/${op}.fatbin)
   add_custom_command(OUTPUT ${fatbin} ${P3D_CUDA_DIR}/${op}.log
     COMMAND ${CMAKE_COMMAND} -DLOG=${P3D_CUDA_DIR}/${op}.log -P ${CMAKE_CURRENT_SOURCE_DIR}/CompileCuda.cmake --
-            ${P3D_NVCC} -fatbin -O3 -std=c++17 -I ${CMAKE_SOURCE_DIR} -Xptxas -v
+            ${P3D_NVCC} -fatbin -O3 -std=c++17 -I ${CMAKE_SOURCE_DIR} -Xptxas -v -Xfatbin -compress-all
             -gencode "arch=compute_${oldest},code=[${codes},compute_${oldest}]"
             -o ${fatbin} ${CMAKE_CURRENT_SOURCE_DIR}/${op}.cu
     DEPENDS ${op}.cu ${headers} CompileCuda.cmake
