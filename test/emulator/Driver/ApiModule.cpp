@@ -11,20 +11,19 @@ static constexpr size_t defaultSharedBytes = 48 << 10, largestSharedBytes = 163 
 
 namespace {
 
-/// The accesses of one running kernel, in one thread: remembers the allocation it met last.
+/// The accesses of one running kernel, in one thread.
 class KernelAccesses : public AccessChecker {
 public:
   explicit KernelAccesses(const Running &running) : running(running) {}
 
   const char *check(const void *address, size_t bytes, P3dAccessKind kind) override {
-    auto *at = static_cast<const char *>(address);
-    if (at < last.begin || at + bytes > last.end) {
+    if (!isInKnown(static_cast<const char *>(address), bytes)) {
       if (!machine().memory.covers(address) && machine().ownedByModule(address))
         return nullptr;
       problem = machine().memory.complaint(address, bytes);
       if (!problem.empty())
         return problem.c_str();
-      last = machine().memory.find(address);
+      known[next++ % knownCount] = machine().memory.find(address);
     }
     Shadow::Conflict conflict = machine().shadow.access(running.id, *running.clock, address, bytes, kind != P3dRead);
     if (!conflict.other)
@@ -34,8 +33,17 @@ public:
   }
 
 private:
+  bool isInKnown(const char *at, size_t bytes) const {
+    for (const Allocation &allocation : known)
+      if (at >= allocation.begin && at + bytes <= allocation.end)
+        return true;
+    return false;
+  }
+
+  static constexpr size_t knownCount = 8;
   const Running &running;
-  Allocation last;
+  Allocation known[knownCount]; ///< met lately
+  size_t next = 0;
   std::string problem;
 };
 

@@ -26,6 +26,8 @@ std::vector<CommandId> Shadow::readersOf(uint32_t readers) const {
 
 /// Readers that come before the new one need not be kept: who comes after it comes after them.
 uint32_t Shadow::addReader(uint32_t readers, CommandId id, const Clock &clock) {
+  if (!readers || (!(readers & setBit) && clock.covers(readers)))
+    return id;
   std::vector<CommandId> kept;
   for (CommandId reader : readersOf(readers))
     if (reader != id && !clock.covers(reader))
@@ -47,6 +49,8 @@ Shadow::Conflict Shadow::conflictWith(uint64_t cell, CommandId id, const Clock &
   uint32_t writer = cell, readers = cell >> 32;
   if (writer && writer != id && !clock.covers(writer))
     return {writer, true, address};
+  if (isWrite && readers && !(readers & setBit))
+    return readers == id || clock.covers(readers) ? Conflict{} : Conflict{readers, false, address};
   if (isWrite)
     for (CommandId reader : readersOf(readers))
       if (reader != id && !clock.covers(reader))
