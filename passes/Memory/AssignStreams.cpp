@@ -20,11 +20,59 @@ struct Pending {
   bool isOrderedByRuntime;
 };
 
-/// The commands of one function or task.
+bool conflictsWith(ArrayRef<Access> mine, ArrayRef<Access> theirs) {
+  return llvm::any_of(mine, [&](const Access &a) { return llvm::any_of(theirs, [&](const Access &b) { return isConflict(a, b); }); });
+}
+
+/// Events in earlier tasks behind the last commands that touch certain buffers: communication that has nothing else to wait for begins while those tasks go on.
+class EarlierTasks {
+public:
+  EarlierTasks(const SymbolTable &symbols, int64_t stage, int64_t &events) : symbols(symbols), stage(stage), events(events) {}
+
+  void add(Block &task) { tasks.push_back(&task); }
+
+  /// The events that `accesses` have to wait for; records those that are not there yet.
+  SmallVector<int64_t> before(ArrayRef<Access> accesses) {
+    SmallVector<int64_t> found;
+    for (Block *task : tasks)
+      for (Operation &op : llvm::reverse(*task))
+        if (auto command = dyn_cast<exec::Command>(op); command && conflictsWith(buffersOf(command), accesses)) {
+          found.push_back(behind(command));
+          break;
+        }
+    return found;
+  }
+
+private:
+  /// Without the scratch, which the tasks share: what they leave there means nothing to others.
+  SmallVector<Access> buffersOf(exec::Command command) {
+    SmallVector<Access> accesses = accessesOf(command, symbols);
+    llvm::erase_if(accesses, [](const Access &access) { return !access.place.root; });
+    return accesses;
+  }
+
+  int64_t behind(exec::Command command) {
+    auto [entry, isNew] = recorded.try_emplace(command, events);
+    if (isNew) {
+      OpBuilder builder(command->getContext());
+      builder.setInsertionPointAfter(command);
+      builder.create<exec::RecordOp>(builder.getUnknownLoc(), events++, streamOf(command, stage));
+    }
+    return entry->second;
+  }
+
+  const SymbolTable &symbols;
+  int64_t stage;
+  int64_t &events;
+  SmallVector<Block *> tasks;
+  DenseMap<Operation *, int64_t> recorded;
+};
+
+/// The commands of one function or task. With `earlier` its communication waits for what touched its memory in those tasks; else for all computation before.
 class EventPlacer {
 public:
-  EventPlacer(const SymbolTable &symbols, int64_t stage, int64_t &events)
-      : symbols(symbols), stage(stage), events(events), builder(symbols.getOp()->getContext()) {}
+  EventPlacer(const SymbolTable &symbols, int64_t stage, int64_t &events, EarlierTasks *earlier = nullptr)
+      : symbols(symbols), stage(stage), events(events), earlier(earlier), builder(symbols.getOp()->getContext()) {}
 
   void run(Block &commands) {
     SmallVector<exec::Command> all;
@@ -47,21 +95,24 @@ private:
     waitForConflicts(stream, accesses);
     if (stream == exec::Stream::Compute) {
       computed = std::nullopt;
+      earlier = nullptr;
       return;
     }
-    if (!computed)
-      computed = record(exec::Stream::Compute);
-    wait(*computed, stream);
+    if (earlier) {
+      for (int64_t event : earlier->before(accesses))
+        wait(event, stream);
+    } else {
+      if (!computed)
+        computed = record(exec::Stream::Compute);
+      wait(*computed, stream);
+    }
     builder.setInsertionPointAfter(command);
     pending.push_back({stream, record(stream), std::move(accesses), memory::isOrderedByRuntime(command)});
   }
 
   void waitForConflicts(exec::Stream stream, ArrayRef<Access> accesses) {
     for (Pending *open = pending.begin(); open != pending.end();) {
-      bool conflicts = llvm::any_of(accesses, [&](const Access &mine) {
-        return llvm::any_of(open->accesses, [&](const Access &theirs) { return isConflict(mine, theirs); });
-      });
-      if (!conflicts || open->stream == stream) {
+      if (!conflictsWith(accesses, open->accesses) || open->stream == stream) {
         ++open;
         continue;
       }
@@ -81,6 +132,7 @@ private:
   const SymbolTable &symbols;
   int64_t stage;
   int64_t &events;
+  EarlierTasks *earlier;
   OpBuilder builder;
   SmallVector<Pending> pending;
   /// The event behind all computation so far, if one was recorded.
@@ -88,6 +140,18 @@ private:
 };
 
 struct AssignStreams : memory::impl::AssignStreamsBase<AssignStreams> {
+  /// Gradients are synchronised in a task of their own, behind all others; it is enqueued while the last backward task still runs, so that each reduction begins
+  /// when its gradients are complete.
+  static void assign(exec::ProgramOp program, const SymbolTable &symbols, int64_t &events) {
+    EarlierTasks earlier(symbols, program.getIndex(), events);
+    for (auto task : program.getOps<exec::TaskOp>()) {
+      Block &body = task.getBody().front();
+      bool synchronizes = task.getKind() == pipe::TaskKind::Synchronize;
+      EventPlacer(symbols, program.getIndex(), events, synchronizes ? &earlier : nullptr).run(body);
+      earlier.add(body);
+    }
+  }
+
   void runOnOperation() override {
     ModuleOp module = getOperation();
     SymbolTable symbols(module);
@@ -96,8 +160,7 @@ struct AssignStreams : memory::impl::AssignStreamsBase<AssignStreams> {
     for (auto function : module.getOps<exec::FunctionOp>())
       EventPlacer(symbols, 0, events).run(function.getBody().front());
     for (auto program : module.getOps<exec::ProgramOp>())
-      for (auto task : program.getOps<exec::TaskOp>())
-        EventPlacer(symbols, program.getIndex(), events).run(task.getBody().front());
+      assign(program, symbols, events);
     module->setAttr(exec::kEventsAttr, Builder(&getContext()).getI64IntegerAttr(events));
   }
 };

@@ -48,7 +48,8 @@ def AssignStreams : Pass<"p3d-assign-streams", "::mlir::ModuleOp"> {
   let description = [{
     Needs planned memory. Computation is one stream, each axis of communication another, transfers have one for each direction. Communication begins after the computation
     before it, and computation waits for it before the first command that touches the same memory, at the latest at the end of the function or task. What is sent
-    stays untouched until the slot is used again, which is the runtime's to wait for.
+    stays untouched until the slot is used again, which is the runtime's to wait for. In the task that synchronises gradients a reduction waits for the last commands
+    of the earlier tasks that touch its buffers instead: it runs beside the rest of the last backward task.
 
         exec.all_reduce sum %x over tp   ->   exec.record 0 on compute; exec.wait 0 on tp; exec.all_reduce sum %x over tp; exec.record 1 on tp; ..; exec.wait 1 on compute
   }];
@@ -58,8 +59,9 @@ def AssignStreams : Pass<"p3d-assign-streams", "::mlir::ModuleOp"> {
 def VerifyStreams : Pass<"p3d-verify-streams", "::mlir::ModuleOp"> {
   let summary = "rejects programs in which two streams touch the same memory in no order";
   let description = [{
-    Follows what each stream knows to be done (vector clocks through records and waits), knowing nothing of the pass that placed them. When a function or a task ends,
-    computation has to be behind all communication but the sends of a task.
+    Follows what each stream knows to be done (vector clocks through records and waits), knowing nothing of the pass that placed them: through each function, where
+    communication has to be behind the computation before it, and computation behind all communication when it ends; and through each program, task by task in the order of
+    its schedule, slot by slot, with calls as single commands.
   }];
 }
 

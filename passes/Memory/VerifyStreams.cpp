@@ -2,6 +2,7 @@
 #include "passes/Memory/Passes.h"
 #include "passes/Memory/Streams.h"
 #include <array>
+#include <map>
 
 namespace p3d::memory {
 #define GEN_PASS_DEF_VERIFYSTREAMS
@@ -14,104 +15,199 @@ using namespace p3d::memory;
 
 namespace {
 constexpr size_t kStreams = exec::getMaxEnumValForStream() + 1, kCompute = size_t(exec::Stream::Compute);
-/// All computation ahead of the function or task counts as one command.
+/// In a function all computation ahead of it counts as one command.
 constexpr int64_t kEntry = 1;
 /// For each stream how many of its commands are done.
 using Clock = std::array<int64_t, kStreams>;
 
-Clock later(const Clock &a, const Clock &b) {
-  Clock result;
+void join(Clock &clock, const Clock &other) {
   for (size_t i = 0; i < kStreams; ++i)
-    result[i] = std::max(a[i], b[i]);
-  return result;
+    clock[i] = std::max(clock[i], other[i]);
 }
 
-/// A command that was enqueued.
-struct Enqueued {
-  exec::Command command;
-  exec::Stream stream;
+/// The last of those commands of one stream that do the same with the same memory.
+struct Past {
+  Access access;
+  size_t stream;
   int64_t number; ///< on its stream, from 1
-  SmallVector<Access> accesses;
+  Operation *command;
 };
 
-class StreamSimulation {
+/// The streams of one rank.
+class Streams {
 public:
-  StreamSimulation(const SymbolTable &symbols, int64_t stage) : symbols(symbols), stage(stage) { clocks[kCompute][kCompute] = kEntry; }
+  Streams(const SymbolTable &symbols, int64_t stage) : symbols(symbols), stage(stage) {}
 
-  LogicalResult run(Block &commands) {
-    for (Operation &op : commands) {
-      if (auto record = dyn_cast<exec::RecordOp>(op))
-        events[record.getEvent()] = clockOf(record.getStream());
-      else if (auto wait = dyn_cast<exec::WaitOp>(op)) {
-        auto event = events.find(wait.getEvent());
-        if (event == events.end())
-          return wait.emitOpError() << "waits for event " << wait.getEvent() << ", which nothing before it records";
-        clockOf(wait.getStream()) = later(clockOf(wait.getStream()), event->second);
-      } else if (auto command = dyn_cast<exec::Command>(op); command && failed(enqueue(command)))
-        return failure();
-    }
-    return checkEnd();
+  Clock &clockOf(exec::Stream stream) { return clocks[size_t(stream)]; }
+  size_t streamNumber(exec::Command command) { return size_t(streamOf(command, stage)); }
+
+  LogicalResult record(exec::RecordOp op) {
+    events[op.getEvent()] = clockOf(op.getStream());
+    return success();
+  }
+
+  LogicalResult wait(exec::WaitOp op) {
+    auto event = events.find(op.getEvent());
+    if (event == events.end())
+      return op.emitOpError() << "waits for event " << op.getEvent() << ", which nothing before it records";
+    join(clockOf(op.getStream()), event->second);
+    return success();
+  }
+
+  /// `accesses` are those of `command`, their places made distinct for the slot.
+  LogicalResult enqueue(exec::Command command, ArrayRef<Access> accesses) {
+    size_t stream = streamNumber(command);
+    Clock &clock = clocks[stream];
+    for (const Access &access : accesses)
+      for (const Past &past : history[access.place.root])
+        if (past.stream != stream && past.number > clock[past.stream] && isConflict(access, past.access))
+          return complain(command, access, past);
+    int64_t number = ++clock[stream];
+    for (const Access &access : accesses)
+      remember({access, stream, number, command});
+    return success();
+  }
+
+  /// Fails if a command of another stream may still run when computation goes on.
+  LogicalResult checkEnd(StringRef end) {
+    for (auto &[root, list] : history)
+      for (const Past &past : list)
+        if (past.stream != kCompute && !isOrderedByRuntime(cast<exec::Command>(past.command)) && past.number > clocks[kCompute][past.stream])
+          return past.command->emitOpError() << "on stream " << name(past.stream) << " may go on after the end of its " << end << "; computation has to wait for it";
+    return success();
   }
 
 private:
-  Clock &clockOf(exec::Stream stream) { return clocks[size_t(stream)]; }
+  static StringRef name(size_t stream) { return exec::stringifyStream(exec::Stream(stream)); }
 
-  LogicalResult enqueue(exec::Command command) {
-    Enqueued mine{command, streamOf(command, stage), 0, accessesOf(command, symbols)};
-    Clock &clock = clockOf(mine.stream);
-    if (clock[kCompute] < kEntry)
-      return command->emitOpError() << "on stream " << exec::stringifyStream(mine.stream) << " may begin before the computation ahead of its function or task is done; it has to wait for an event of "
-                                    << "stream compute";
-    for (const Enqueued &other : all)
-      if (other.stream != mine.stream && failed(checkOrder(mine, other, clock)))
-        return failure();
-    mine.number = ++clock[size_t(mine.stream)];
-    all.push_back(std::move(mine));
-    return success();
+  LogicalResult complain(exec::Command command, const Access &access, const Past &past) {
+    InFlightDiagnostic error = command->emitOpError();
+    error << (access.writes ? "writes" : "reads") << " on stream " << name(streamNumber(command)) << " what a command on stream " << name(past.stream) << " "
+          << (past.access.writes ? "writes" : "reads") << ", in no order; an exec.wait for that command is missing";
+    error.attachNote(past.command->getLoc()) << "the other command";
+    return error;
   }
 
-  LogicalResult checkOrder(const Enqueued &mine, const Enqueued &other, const Clock &clock) {
-    if (other.number <= clock[size_t(other.stream)])
-      return success();
-    for (const Access &access : mine.accesses)
-      for (const Access &theirs : other.accesses)
-        if (isConflict(access, theirs)) {
-          InFlightDiagnostic error = mine.command->emitOpError();
-          error << (access.writes ? "writes" : "reads") << " on stream " << exec::stringifyStream(mine.stream) << " what a command on stream " << exec::stringifyStream(other.stream) << " "
-                << (theirs.writes ? "writes" : "reads") << ", in no order; an exec.wait for that command is missing";
-          error.attachNote(other.command->getLoc()) << "the other command";
-          return error;
-        }
-    return success();
-  }
-
-  LogicalResult checkEnd() {
-    for (const Enqueued &other : all)
-      if (other.stream != exec::Stream::Compute && !isOrderedByRuntime(other.command) && other.number > clocks[kCompute][size_t(other.stream)])
-        return other.command->emitOpError() << "on stream " << exec::stringifyStream(other.stream) << " may go on after the end of its function or task; computation has to wait for it";
-    return success();
+  void remember(const Past &now) {
+    SmallVector<Past, 4> &list = history[now.access.place.root];
+    auto isSame = [&](const Past &past) {
+      return past.stream == now.stream && past.access.writes == now.access.writes && past.access.place.begin == now.access.place.begin &&
+             past.access.place.end == now.access.place.end;
+    };
+    auto *found = llvm::find_if(list, isSame);
+    if (found == list.end())
+      list.push_back(now);
+    else
+      *found = now;
   }
 
   const SymbolTable &symbols;
   int64_t stage;
   std::array<Clock, kStreams> clocks{};
   DenseMap<int64_t, Clock> events;
-  SmallVector<Enqueued> all;
+  DenseMap<void *, SmallVector<Past, 4>> history;
+};
+
+/// A function, whatever surrounds its calls.
+LogicalResult verifyFunction(exec::FunctionOp function, const SymbolTable &symbols) {
+  Streams streams(symbols, 0);
+  streams.clockOf(exec::Stream::Compute)[kCompute] = kEntry;
+  for (Operation &op : function.getBody().front()) {
+    LogicalResult result = success();
+    if (auto record = dyn_cast<exec::RecordOp>(op))
+      result = streams.record(record);
+    else if (auto wait = dyn_cast<exec::WaitOp>(op))
+      result = streams.wait(wait);
+    else if (auto command = dyn_cast<exec::Command>(op)) {
+      exec::Stream stream = streamOf(command, 0);
+      if (streams.clockOf(stream)[kCompute] < kEntry)
+        return command->emitOpError() << "on stream " << exec::stringifyStream(stream)
+                                      << " may begin before the computation ahead of its function is done; it has to wait for an event of stream compute";
+      result = streams.enqueue(command, accessesOf(command, symbols));
+    }
+    if (failed(result))
+      return failure();
+  }
+  return streams.checkEnd("function");
+}
+
+/// A program, through the order of its schedule.
+class ProgramSimulation {
+public:
+  ProgramSimulation(exec::ProgramOp program, const SymbolTable &symbols) : program(program), symbols(symbols), streams(symbols, program.getIndex()) {
+    for (auto task : program.getOps<exec::TaskOp>())
+      tasks[pipe::stringifyTaskKind(task.getKind()).front()] = task;
+  }
+
+  LogicalResult run() {
+    for (Attribute attribute : program.getOrder() ? program.getOrder()->getValue() : ArrayRef<Attribute>()) {
+      StringRef action = cast<StringAttr>(attribute).getValue();
+      int64_t microbatch = 0;
+      // The verifier of the schedule has read it: a letter for the task, and the microbatch.
+      action.drop_front().getAsInteger(10, microbatch);
+      auto task = tasks.find(llvm::toLower(action.front()));
+      if (task != tasks.end() && failed(runTask(task->second, microbatch % int64_t(program.getSlots()))))
+        return failure();
+    }
+    return streams.checkEnd("program");
+  }
+
+private:
+  LogicalResult runTask(exec::TaskOp task, int64_t slot) {
+    // The runtime waits for what was sent from the slot.
+    if (auto sent = sends.find(slot); sent != sends.end())
+      join(streams.clockOf(exec::Stream::Compute), sent->second);
+    for (Operation &op : task.getBody().front()) {
+      LogicalResult result = success();
+      if (auto record = dyn_cast<exec::RecordOp>(op))
+        result = streams.record(record);
+      else if (auto wait = dyn_cast<exec::WaitOp>(op))
+        result = streams.wait(wait);
+      else if (auto command = dyn_cast<exec::Command>(op)) {
+        result = streams.enqueue(command, placed(accessesOf(command, symbols), task, slot));
+        if (isOrderedByRuntime(command))
+          join(sends[slot], streams.clockOf(streamOf(command, program.getIndex())));
+      }
+      if (failed(result))
+        return failure();
+    }
+    return success();
+  }
+
+  /// Scratch at its place in the arena, and activations of each slot for themselves.
+  SmallVector<Access> placed(SmallVector<Access> accesses, exec::TaskOp task, int64_t slot) {
+    for (Access &access : accesses) {
+      if (!access.place.root) {
+        access.place.begin += task.getScratchOffset().value_or(0);
+        access.place.end += task.getScratchOffset().value_or(0);
+        continue;
+      }
+      auto name = StringAttr::getFromOpaquePointer(access.place.root);
+      auto buffer = cast<exec::BufferOp>(SymbolTable::lookupSymbolIn(program, name));
+      if (!buffer.getStride())
+        continue;
+      access.place.begin += slot * int64_t(*buffer.getStride());
+      access.place.end += slot * int64_t(*buffer.getStride());
+    }
+    return accesses;
+  }
+
+  exec::ProgramOp program;
+  const SymbolTable &symbols;
+  Streams streams;
+  std::map<char, exec::TaskOp> tasks; ///< by their letter in the order
+  std::map<int64_t, Clock> sends;     ///< by slot: what was sent from it
 };
 
 struct VerifyStreams : memory::impl::VerifyStreamsBase<VerifyStreams> {
   void runOnOperation() override {
-    ModuleOp module = getOperation();
-    SymbolTable symbols(module);
-    auto check = [&](Block &commands, int64_t stage) {
-      if (failed(StreamSimulation(symbols, stage).run(commands)))
-        signalPassFailure();
-    };
-    for (auto function : module.getOps<exec::FunctionOp>())
-      check(function.getBody().front(), 0);
-    for (auto program : module.getOps<exec::ProgramOp>())
-      for (auto task : program.getOps<exec::TaskOp>())
-        check(task.getBody().front(), program.getIndex());
+    SymbolTable symbols(getOperation());
+    for (auto function : getOperation().getOps<exec::FunctionOp>())
+      if (failed(verifyFunction(function, symbols)))
+        return signalPassFailure();
+    for (auto program : getOperation().getOps<exec::ProgramOp>())
+      if (failed(ProgramSimulation(program, symbols).run()))
+        return signalPassFailure();
   }
 };
 } // namespace

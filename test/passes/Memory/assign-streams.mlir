@@ -1,7 +1,7 @@
 // Events between computation and communication.
 // RUN: p3dc-opt %s -p3d-assign-streams -p3d-verify-streams | FileCheck %s
 
-// CHECK: module attributes {{.*}}exec.events = 7
+// CHECK: module attributes {{.*}}exec.events = 11
 module {
 func.func private @kernel.neg(%x: memref<16xf32>, %y: memref<16xf32>) { return }
 
@@ -53,6 +53,41 @@ exec.program @stage0 index 0 slots 1 arena 64 zero 0 at 0 {
   exec.task forward scratch 0 at 64 {
     %x = exec.address @x : memref<16xf32>
     exec.send %x to 1 channel 0 why "" : memref<16xf32>
+  }
+}
+
+// The reduction of a gradient waits for the call that completes it, not for the whole task: it runs beside the layer before.
+// CHECK-LABEL: exec.program @stage1
+// CHECK: exec.task backward
+// CHECK: exec.launch @kernel.neg(%{{.*}}) -> (%[[LATE:.*]]) adds
+// CHECK-NEXT: exec.record 7 on compute
+// CHECK-NEXT: exec.launch @kernel.neg(%{{.*}}) -> (%{{.*}}) adds
+// CHECK-NEXT: exec.record 9 on compute
+// CHECK: exec.task synchronize
+// CHECK: exec.wait 7 on dp
+// CHECK-NEXT: exec.all_reduce
+// CHECK-NEXT: exec.record 8 on dp
+// CHECK-NEXT: exec.wait 9 on dp
+// CHECK-NEXT: exec.all_reduce
+// CHECK-NEXT: exec.record 10 on dp
+// CHECK-NEXT: exec.wait 8 on compute
+// CHECK-NEXT: exec.wait 10 on compute
+exec.program @stage1 index 1 slots 1 arena 192 zero 0 at 0 attributes {order = ["B0", "S"]} {
+  exec.buffer gradient @late at 0 : memref<16xf32> of f32
+  exec.buffer gradient @early at 64 : memref<16xf32> of f32
+  exec.buffer input @x at 128 : memref<16xf32> of f32
+  exec.task backward scratch 0 at 192 {
+    %late = exec.address @late : memref<16xf32>
+    %early = exec.address @early : memref<16xf32>
+    %x = exec.address @x : memref<16xf32>
+    exec.launch @kernel.neg(%x) -> (%late) adds : (memref<16xf32>) -> memref<16xf32>
+    exec.launch @kernel.neg(%x) -> (%early) adds : (memref<16xf32>) -> memref<16xf32>
+  }
+  exec.task synchronize scratch 0 at 192 {
+    %late = exec.address @late : memref<16xf32>
+    %early = exec.address @early : memref<16xf32>
+    exec.all_reduce sum %late over dp 0 of f32 why "" : memref<16xf32>
+    exec.all_reduce sum %early over dp 0 of f32 why "" : memref<16xf32>
   }
 }
 }

@@ -2,7 +2,7 @@
 // RUN: p3dc-opt %s -p3d-verify-streams -split-input-file -verify-diagnostics
 
 exec.function @early(%x: memref<16xf32>) attributes {outs = 1 : i64, scratch_bytes = 0 : i64} {
-  // expected-error @below {{on stream tp may begin before the computation ahead of its function or task is done; it has to wait for an event of stream compute}}
+  // expected-error @below {{on stream tp may begin before the computation ahead of its function is done; it has to wait for an event of stream compute}}
   exec.all_reduce sum %x over tp 0 of f32 why "" : memref<16xf32>
 }
 
@@ -48,6 +48,59 @@ exec.function @stale(%x: memref<16xf32>, %y: memref<16xf32>) attributes {outs = 
 exec.function @left(%x: memref<16xf32>) attributes {outs = 1 : i64, scratch_bytes = 0 : i64} {
   exec.record 0 on compute
   exec.wait 0 on tp
-  // expected-error @below {{on stream tp may go on after the end of its function or task; computation has to wait for it}}
+  // expected-error @below {{on stream tp may go on after the end of its function; computation has to wait for it}}
   exec.all_reduce sum %x over tp 0 of f32 why "" : memref<16xf32>
 }
+
+// -----
+
+func.func private @kernel.neg(%x: memref<16xf32>, %y: memref<16xf32>) { return }
+
+// A reduction that waits for the first of two backward commands that add to its buffer.
+exec.program @stage0 index 0 slots 1 arena 128 zero 0 at 0 attributes {order = ["B0", "B1", "S"]} {
+  exec.buffer gradient @g at 0 : memref<16xf32> of f32
+  exec.buffer input @x at 64 : memref<16xf32> of f32
+  exec.task backward scratch 0 at 128 {
+    %g = exec.address @g : memref<16xf32>
+    %x = exec.address @x : memref<16xf32>
+    exec.launch @kernel.neg(%x) -> (%g) adds : (memref<16xf32>) -> memref<16xf32>
+    exec.record 0 on compute
+    // expected-note @below {{the other command}}
+    exec.launch @kernel.neg(%x) -> (%g) adds : (memref<16xf32>) -> memref<16xf32>
+  }
+  exec.task synchronize scratch 0 at 128 {
+    %g = exec.address @g : memref<16xf32>
+    exec.wait 0 on dp
+    // expected-error @below {{reads on stream dp what a command on stream compute writes, in no order; an exec.wait for that command is missing}}
+    exec.all_reduce sum %g over dp 0 of f32 why "" : memref<16xf32>
+    exec.record 1 on dp
+    exec.wait 1 on compute
+  }
+}
+
+// -----
+
+// At the end of the step computation, and the update with it, has to be behind all.
+exec.program @stage0 index 0 slots 1 arena 128 zero 0 at 0 attributes {order = ["S"]} {
+  exec.buffer gradient @g at 0 : memref<16xf32> of f32
+  exec.task synchronize scratch 0 at 128 {
+    %g = exec.address @g : memref<16xf32>
+    // expected-error @below {{on stream dp may go on after the end of its program; computation has to wait for it}}
+    exec.all_reduce sum %g over dp 0 of f32 why "" : memref<16xf32>
+  }
+}
+
+// -----
+
+// Slots are apart, and what was sent from one is behind the next task that uses it.
+exec.program @stage0 index 0 slots 2 arena 128 zero 0 at 0 attributes {order = ["F0", "F1", "F2"]} {
+  exec.buffer activation @x at 0 stride 64 : memref<16xf32> of f32
+  exec.task forward scratch 0 at 128 {
+    %x = exec.address @x : memref<16xf32>
+    exec.launch @kernel.zero() -> (%x) : () -> memref<16xf32>
+    exec.record 0 on compute
+    exec.wait 0 on forward
+    exec.send %x to 1 channel 0 why "" : memref<16xf32>
+  }
+}
+func.func private @kernel.zero(%x: memref<16xf32>) { return }
