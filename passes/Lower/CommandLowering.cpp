@@ -234,12 +234,15 @@ LogicalResult CommandLowering::lower(exec::AllReduceOp op) {
     int64_t begin, end;
   };
   SmallVector<Run> runs;
-  for (Value memory : op.getOuts()) {
-    int64_t bytes = exec::bytesOf(memoryOf(memory));
+  auto placeOf = [&](Value memory) -> int64_t {
     auto address = memory.getDefiningOp<exec::AddressOp>();
-    auto buffer = address ? cast<exec::BufferOp>(SymbolTable::lookupSymbolIn(environment.program, address.getBufferAttr()))
-                          : exec::BufferOp();
-    int64_t begin = buffer && !buffer.getStride() ? *buffer.getOffset() : -1;
+    auto buffer = address ? cast<exec::BufferOp>(SymbolTable::lookupSymbolIn(environment.program, address.getBufferAttr())) : exec::BufferOp();
+    return buffer && !buffer.getStride() ? *buffer.getOffset() : -1;
+  };
+  SmallVector<Value> memories(op.getOuts());
+  llvm::stable_sort(memories, [&](Value a, Value b) { return placeOf(a) < placeOf(b); });
+  for (Value memory : memories) {
+    int64_t bytes = exec::bytesOf(memoryOf(memory)), begin = placeOf(memory);
     if (!runs.empty() && begin >= 0 && begin == static_cast<int64_t>(llvm::alignTo(runs.back().end, exec::kAlignment)))
       runs.back().end = begin + bytes;
     else

@@ -53,7 +53,31 @@ private:
   OpBuilder builder;
 };
 
+/// For each buffer the last operation of the backward tasks that adds to it: behind it the buffer is complete.
+static llvm::StringMap<int64_t> completionOrder(StageOp stage) {
+  llvm::StringMap<int64_t> order;
+  int64_t number = 0;
+  stage.walk([&](AccumulateOp op) { order[op.getBuffer()] = number++; });
+  return order;
+}
+
+/// What is complete first is reduced first, beside the rest of the backward pass where the target can; buffers of one message are neighbours in memory too.
+static void sortByCompletion(StageOp stage) {
+  llvm::StringMap<int64_t> order = completionOrder(stage);
+  SmallVector<BufferOp> gradients;
+  for (BufferOp buffer : stage.getBody().getOps<BufferOp>())
+    if (buffer.getKind() == BufferKind::Gradient)
+      gradients.push_back(buffer);
+  if (gradients.empty())
+    return;
+  Operation *behind = gradients.back()->getNextNode();
+  llvm::stable_sort(gradients, [&](BufferOp a, BufferOp b) { return order.lookup(a.getSymName()) < order.lookup(b.getSymName()); });
+  for (BufferOp buffer : gradients)
+    buffer->moveBefore(behind);
+}
+
 LogicalResult Synchronizer::run() {
+  sortByCompletion(stage);
   builder.setInsertionPointToEnd(&stage.getBody().front());
   if (TaskOp update = stage.getTask(TaskKind::Update))
     builder.setInsertionPoint(update);

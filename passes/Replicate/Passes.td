@@ -9,7 +9,7 @@ def InsertGradientSyncPass : Pass<"p3d-insert-gradient-sync", "::mlir::ModuleOp"
   let description = [{
     Needs: stages whose gradient and result buffers say in `dist.sharding` over which axes a microbatch's contribution is partial. Guarantees: a
     synchronize task that completes each of them: over tp, then over the copies of a tied parameter, then over dp; over an axis of size 1 nothing. Buffers of one
-    axis and element type share messages of at most `bucket-bytes` (a larger buffer has its own).
+    axis and element type share messages of at most `bucket-bytes` (a larger buffer has its own), those first that are complete first in the backward pass.
 
     Before: `pipe.buffer gradient @grads.w : tensor<f32> {dist.sharding = #dist.sharding<[] unreduced{dp,mb}>, pipe.of = @params.w}`
     After, with dp = 2:

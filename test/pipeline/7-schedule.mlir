@@ -104,9 +104,9 @@ module attributes {dist.mesh = #dist.mesh<tp = 2, pp = 2, dp = 2, mb = 2>} {
     pipe.buffer  activation @last.2 : tensor<2x32xf32> {dist.sharding = #dist.sharding<[{dp,mb:2},{tp:32}]>}
     pipe.buffer  activation @last.3 : tensor<2x16xf32> {dist.sharding = #dist.sharding<[{dp,mb:2},{}]>}
     pipe.buffer  activation @layer0.0 : tensor<2x32xf32> {dist.sharding = #dist.sharding<[{dp,mb:2},{tp:32}]>}
-    pipe.buffer  gradient @grads.l0.down : tensor<32x16xf32> {dist.sharding = #dist.sharding<[{tp:32},{}] unreduced{dp,mb}>, pipe.of = @params.l0.down}
     pipe.buffer  gradient @grads.l1.down : tensor<32x16xf32> {dist.sharding = #dist.sharding<[{tp:32},{}] unreduced{dp,mb}>, pipe.of = @params.l1.down}
     pipe.buffer  gradient @grads.l1.up : tensor<16x32xf32> {dist.sharding = #dist.sharding<[{},{tp:32}] unreduced{dp,mb}>, pipe.of = @params.l1.up}
+    pipe.buffer  gradient @grads.l0.down : tensor<32x16xf32> {dist.sharding = #dist.sharding<[{tp:32},{}] unreduced{dp,mb}>, pipe.of = @params.l0.down}
     pipe.buffer  result @loss : tensor<f32> {dist.sharding = #dist.sharding<[] unreduced{dp,mb}>, graph.name = "loss"}
     pipe.task  prologue {
       %0 = pipe.read @batch.mask : tensor<4xf32>
@@ -153,7 +153,7 @@ module attributes {dist.mesh = #dist.mesh<tp = 2, pp = 2, dp = 2, mb = 2>} {
       pipe.send %12#0 to 0 channel 1 : tensor<2x32xf32>
     }
     pipe.task  synchronize {
-      pipe.synchronize [@grads.l0.down, @grads.l1.down, @grads.l1.up] over "dp" why "gradients are sums over the batch, which dp cuts"
+      pipe.synchronize [@grads.l1.down, @grads.l1.up, @grads.l0.down] over "dp" why "gradients are sums over the batch, which dp cuts"
       pipe.synchronize [@loss] over "dp" why "the loss and the metrics are sums over what the axis cuts"
     }
     pipe.task  update {

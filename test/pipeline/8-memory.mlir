@@ -115,9 +115,9 @@ module attributes {dist.mesh = #dist.mesh<tp = 2, pp = 2, dp = 2, mb = 2>} {
     exec.buffer  activation @last.2 at 25408 stride 1024 : memref<2x32xf32> of f32 {dist.sharding = #dist.sharding<[{dp,mb:2},{tp:32}]>}
     exec.buffer  activation @last.3 at 25664 stride 1024 : memref<2x16xf32> of f32 {dist.sharding = #dist.sharding<[{dp,mb:2},{}]>}
     exec.buffer  activation @layer0.0 at 25792 stride 1024 : memref<2x32xf32> of f32 {dist.sharding = #dist.sharding<[{dp,mb:2},{tp:32}]>}
-    exec.buffer  gradient @grads.l0.down at 19072 : memref<32x16xf32> of f32 {dist.sharding = #dist.sharding<[{tp:32},{}] unreduced{dp,mb}>, pipe.of = @params.l0.down}
-    exec.buffer  gradient @grads.l1.down at 21120 : memref<32x16xf32> of f32 {dist.sharding = #dist.sharding<[{tp:32},{}] unreduced{dp,mb}>, pipe.of = @params.l1.down}
-    exec.buffer  gradient @grads.l1.up at 23168 : memref<16x32xf32> of f32 {dist.sharding = #dist.sharding<[{},{tp:32}] unreduced{dp,mb}>, pipe.of = @params.l1.up}
+    exec.buffer  gradient @grads.l1.down at 19072 : memref<32x16xf32> of f32 {dist.sharding = #dist.sharding<[{tp:32},{}] unreduced{dp,mb}>, pipe.of = @params.l1.down}
+    exec.buffer  gradient @grads.l1.up at 21120 : memref<16x32xf32> of f32 {dist.sharding = #dist.sharding<[{},{tp:32}] unreduced{dp,mb}>, pipe.of = @params.l1.up}
+    exec.buffer  gradient @grads.l0.down at 23168 : memref<32x16xf32> of f32 {dist.sharding = #dist.sharding<[{tp:32},{}] unreduced{dp,mb}>, pipe.of = @params.l0.down}
     exec.buffer  result @loss at 25216 : memref<f32> of f32 {dist.sharding = #dist.sharding<[] unreduced{dp,mb}>, graph.name = "loss"}
     exec.task  prologue scratch 0 at 26304 {
       %0 = exec.address @batch.mask : memref<4xf32>
@@ -172,10 +172,10 @@ module attributes {dist.mesh = #dist.mesh<tp = 2, pp = 2, dp = 2, mb = 2>} {
     }
     exec.task  synchronize scratch 0 at 26304 {
       %0 = exec.address @loss : memref<f32>
-      %1 = exec.address @grads.l1.up : memref<16x32xf32>
-      %2 = exec.address @grads.l1.down : memref<32x16xf32>
-      %3 = exec.address @grads.l0.down : memref<32x16xf32>
-      exec.all_reduce  sum %3, %2, %1 over  dp 0 of f32 why "gradients are sums over the batch, which dp cuts" : memref<32x16xf32>, memref<32x16xf32>, memref<16x32xf32>
+      %1 = exec.address @grads.l0.down : memref<32x16xf32>
+      %2 = exec.address @grads.l1.up : memref<16x32xf32>
+      %3 = exec.address @grads.l1.down : memref<32x16xf32>
+      exec.all_reduce  sum %3, %2, %1 over  dp 0 of f32 why "gradients are sums over the batch, which dp cuts" : memref<32x16xf32>, memref<16x32xf32>, memref<32x16xf32>
       exec.all_reduce  sum %0 over  dp 0 of f32 why "the loss and the metrics are sums over what the axis cuts" : memref<f32>
     }
     exec.task  update scratch 0 at 26304 {

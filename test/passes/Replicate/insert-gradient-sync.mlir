@@ -1,6 +1,6 @@
 // Gradients that are partial over an axis are summed over it once, those of tied parameters with their copies between tp and dp; results too.
-// RUN: p3dc-opt %s -p3d-insert-gradient-sync -p3d-verify-gradient-sync | FileCheck %s
-// RUN: p3dc-opt %s -p3d-insert-gradient-sync=bucket-bytes=100 -p3d-verify-gradient-sync | FileCheck %s --check-prefix=SMALL
+// RUN: p3dc-opt %s -split-input-file -p3d-insert-gradient-sync -p3d-verify-gradient-sync | FileCheck %s
+// RUN: p3dc-opt %s -split-input-file -p3d-insert-gradient-sync=bucket-bytes=100 -p3d-verify-gradient-sync | FileCheck %s --check-prefix=SMALL
 
 // CHECK-LABEL: pipe.stage @stage0
 // CHECK: pipe.task {{ ?}}synchronize
@@ -41,6 +41,28 @@ module attributes {dist.mesh = #dist.mesh<tp = 2, pp = 2, dp = 2, mb = 2>} {
     }
     pipe.task update {
       pipe.update "adamw" @params.e by @grads.e
+    }
+  }
+}
+
+// -----
+
+// What is complete first is reduced first, and lies first in memory: the buffer that the first backward operation adds to.
+// CHECK-LABEL: pipe.stage @order
+// CHECK: pipe.buffer gradient @grads.b
+// CHECK-NEXT: pipe.buffer gradient @grads.a
+// CHECK: pipe.synchronize {{.*}}@grads.b, @grads.a
+module attributes {dist.mesh = #dist.mesh<tp = 1, pp = 1, dp = 2, mb = 1>} {
+  pipe.stage @order index 0 layers [0, 0] {
+    pipe.buffer parameter @a : tensor<f32>
+    pipe.buffer parameter @b : tensor<f32>
+    pipe.buffer gradient @grads.a : tensor<f32> {dist.sharding = #dist.sharding<[] unreduced{dp}>, pipe.of = @a}
+    pipe.buffer gradient @grads.b : tensor<f32> {dist.sharding = #dist.sharding<[] unreduced{dp}>, pipe.of = @b}
+    pipe.task backward {
+      %a = pipe.read @a : tensor<f32>
+      %b = pipe.read @b : tensor<f32>
+      pipe.accumulate %b into @grads.b : tensor<f32>
+      pipe.accumulate %a into @grads.a : tensor<f32>
     }
   }
 }
