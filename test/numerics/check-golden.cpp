@@ -13,10 +13,10 @@ using namespace p3d;
 
 static const char usage[] =
     "usage: check-golden --golden=FILE --params=FILE --log=FILE --grads=FILE "
-    "[--export=FILE] [--limits=f32|bf16]\n\n"
+    "[--export=FILE] [--limits=f32|bf16] [--steps=N]\n\n"
     "Compares the log, the gradients and the exported parameters of a run of "
-    "10 steps with\nthe golden file; prints one line, exit code 1 if a limit "
-    "is exceeded.\n";
+    "N steps (all\nof the golden file: 10) with the golden file; prints one "
+    "line, exit code 1 if a limit is\nexceeded.\n";
 
 namespace {
 
@@ -44,6 +44,7 @@ const Share finalShares[] = {{0.995, 1e-6}, {0.999, 1e-4}, {1, 2e-3}};
 struct Arguments {
   std::string golden, params, log, gradients, exported;
   const Limits *limits = &limitsTable[0];
+  size_t steps = 0; ///< 0: as many as the golden has
 };
 
 /// What was measured, and the complaints.
@@ -123,6 +124,9 @@ void checkLog(const Arguments &arguments, const SafetensorsFile &golden,
               Verdict &verdict) {
   std::vector<nlohmann::json> steps = readLog(arguments.log);
   std::vector<double> losses = floats(golden, "train.loss");
+  if (arguments.steps > losses.size())
+    userError("--steps={}: the golden has {}", arguments.steps, losses.size());
+  losses.resize(arguments.steps ? arguments.steps : losses.size());
   if (steps.size() != losses.size())
     userError("{}: holds {} steps, expected {}", arguments.log, steps.size(),
               losses.size());
@@ -230,14 +234,15 @@ bool readFlag(const std::string &argument, const char *name,
 
 Arguments readArguments(int argc, char **argv) {
   Arguments arguments;
-  std::string limits = limitsTable[0].name;
+  std::string limits = limitsTable[0].name, steps;
   for (int i = 1; i < argc; ++i)
     if (!readFlag(argv[i], "golden", arguments.golden) &&
         !readFlag(argv[i], "params", arguments.params) &&
         !readFlag(argv[i], "log", arguments.log) &&
         !readFlag(argv[i], "grads", arguments.gradients) &&
         !readFlag(argv[i], "export", arguments.exported) &&
-        !readFlag(argv[i], "limits", limits))
+        !readFlag(argv[i], "limits", limits) &&
+        !readFlag(argv[i], "steps", steps))
       userError("unknown argument {}\n{}", argv[i], usage);
   if (arguments.golden.empty() || arguments.params.empty() ||
       arguments.log.empty() || arguments.gradients.empty())
@@ -248,6 +253,8 @@ Arguments readArguments(int argc, char **argv) {
   if (row == std::end(limitsTable))
     userError("--limits={}: expected f32 or bf16", limits);
   arguments.limits = row;
+  if (!steps.empty())
+    arguments.steps = std::stoul(steps);
   return arguments;
 }
 

@@ -4,10 +4,15 @@
 A row is a model, a mesh and a number of microbatches: compile with p3dc, run 10 steps of all ranks with p3d-run, compare with
 check-golden. Where a row cannot work, the expected outcome is a located error that says what would. Every row is printed;
 exit code 1 if any comes out unexpectedly. What a failed row made is kept, with the commands that made it.
+
+With --target=cuda the programs run on the emulated driver. --seeds=N then runs each row N times with other delays of its
+streams: loss and gradients have to be the same to the bit.
 """
 import argparse
 import concurrent.futures
 import json
+import math
+import os
 import re
 import shutil
 import subprocess
@@ -18,7 +23,7 @@ from pathlib import Path
 
 INPUTS = Path(__file__).resolve().parent.parent / "Inputs"
 MESHES = ["1x1x1", "2x1x1", "4x1x1", "1x2x1", "1x4x1", "1x1x2", "2x2x2", "2x3x2", "4x4x2"]
-TRAINING = ["--steps=10", "--lr=0.001", "--betas=0.9,0.95", "--eps=1e-8", "--weight-decay=0.1", "--clip=1", "--timeout=120"]
+TRAINING = ["--lr=0.001", "--betas=0.9,0.95", "--eps=1e-8", "--weight-decay=0.1", "--clip=1", "--timeout=120"]
 SECONDS = 600  # for one command
 LOCATED = re.compile(r"^\S+:\d+:\d+: error: (.*)", re.MULTILINE)
 
@@ -28,6 +33,9 @@ class Row:
     model: str
     mesh: str
     microbatches: int
+    target: str = "cpu"
+    steps: int = 10
+    seeds: int = 1
 
     def name(self):
         return f"{self.model}-{self.mesh}-m{self.microbatches}"
@@ -72,12 +80,13 @@ def expected_error(row):
     return None
 
 
-def run(command, log):
-    """Exit code and output; the command and its output are added to `log`."""
+def run(command, log, **variables):
+    """Exit code and output; the command and its output are added to `log`. `variables` are added to the environment."""
     with log.open("a") as file:
         file.write(f"$ {' '.join(map(str, command))}\n")
     try:
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=SECONDS)
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=SECONDS,
+                              env={**os.environ, **variables})
         code, text = done.returncode, done.stdout
     except subprocess.TimeoutExpired:
         code, text = 124, f"took more than {SECONDS} s\n"
@@ -109,7 +118,7 @@ def train(row, build, place):
     """Compiles, runs and compares one row: (as expected, what happened)."""
     log, bin, weights = place / "log.txt", build / "bin", INPUTS / f"{row.model}.safetensors"
     compile = [bin / "p3dc", INPUTS / f"{row.model}.mlir", f"--mesh={row.mesh}", f"--microbatches={row.microbatches}",
-               "-o", place / "out"]
+               f"--target={row.target}", "-o", place / "out"]
     start = time.monotonic()
     code, text = run(compile, log)
     if code != 0:
@@ -117,17 +126,28 @@ def train(row, build, place):
     if expected_error(row):
         return False, "compiles, but must be refused"
     compiled = time.monotonic()
-    code, text = run([bin / "p3d-run", place / "out", *TRAINING, f"--params={weights}", f"--data={weights}",
-                      f"--log={place}/steps.jsonl", f"--dump-grads={place}/grads.safetensors",
-                      f"--export={place}/final.safetensors"], log)
-    if code != 0:
-        return False, f"p3d-run exits {code}: {last_line(text)}"
+    training = [bin / "p3d-run", place / "out", f"--steps={row.steps}", *TRAINING, f"--params={weights}", f"--data={weights}",
+                f"--log={place}/steps.jsonl", f"--dump-grads={place}/grads.safetensors", f"--export={place}/final.safetensors"]
+    ranks = math.prod(row.axes())
+    emulator = {} if row.target == "cpu" else {"LD_LIBRARY_PATH": str(build.resolve() / "lib" / "emulator"), "P3D_EMULATOR_DEVICES": str(ranks)}
+    first = None
+    for seed in range(row.seeds):
+        code, text = run(training, log, **emulator, P3D_EMULATOR_SEED=str(seed))
+        if code != 0:
+            return False, f"p3d-run exits {code}: {last_line(text)}"
+        losses = [json.loads(line)["loss"] for line in (place / "steps.jsonl").read_text().splitlines()]
+        made = losses, (place / "grads.safetensors").read_bytes()
+        first = first or made
+        if made != first:
+            return False, f"other numbers with delays of seed {seed}: loss {losses[0]!r}, not {first[0][0]!r}"
     ran = time.monotonic()
     check = [bin / "check-golden", f"--golden={INPUTS}/{row.model}.golden.safetensors", f"--params={weights}",
-             f"--log={place}/steps.jsonl", f"--grads={place}/grads.safetensors"]
+             f"--log={place}/steps.jsonl", f"--grads={place}/grads.safetensors", f"--steps={row.steps}"]
     is_bf16 = json.loads((INPUTS / f"{row.model}.json").read_text())["hyper"].get("bf16")
-    check += ["--limits=bf16"] if is_bf16 else [f"--export={place}/final.safetensors"]
+    check += ["--limits=bf16"] if is_bf16 else [f"--export={place}/final.safetensors"] if row.steps == 10 else []
     code, text = run(check, log)
+    if row.seeds > 1 and code == 0:
+        text = text.replace("OK", f"the same with {row.seeds} seeds  OK")
     return code == 0, f"{compiled - start:.1f} s + {ran - compiled:.1f} s  {last_line(text)}"
 
 
@@ -160,6 +180,10 @@ def main():
     parser.add_argument("--meshes", help="only these, separated by commas")
     parser.add_argument("--part", action="store_true", help="three rows a model, which together cover every mesh")
     parser.add_argument("-j", "--jobs", type=int, default=1, help="rows at a time (1)")
+    parser.add_argument("--target", choices=["cpu", "cuda"], default="cpu", help="what the programs are compiled for (cpu)")
+    parser.add_argument("--steps", type=int, default=10, help="steps of training (10)")
+    parser.add_argument("--seeds", type=int, default=1, help="runs of each row, with other delays on the emulated driver (1)")
+    parser.add_argument("--one", action="store_true", help="only the rows with one microbatch")
     arguments = parser.parse_args()
     for tool in ["p3dc", "p3d-run", "check-golden"]:
         if not (arguments.build / "bin" / tool).exists():
@@ -167,6 +191,10 @@ def main():
     meshes = choose(arguments.meshes, MESHES, "mesh")
     rows = [row for model in choose(arguments.models, models, "model")
             for row in (part_of(model, models) if arguments.part else rows_of(model)) if row.mesh in meshes]
+    if arguments.one:
+        rows = [row for row in rows if row.microbatches == 1]
+    for row in rows:
+        row.target, row.steps, row.seeds = arguments.target, arguments.steps, arguments.seeds
     if not rows:
         sys.exit("table.py: no row is chosen")
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
