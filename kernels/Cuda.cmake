@@ -19,7 +19,7 @@ if(P3D_CLANG)
   foreach(op ${P3D_CUDA_OPS})
     set(bitcode ${P3D_CUDA_DIR}/${op}.bc)
     add_custom_command(OUTPUT ${bitcode}
-      COMMAND ${P3D_CLANG} -x cuda --cuda-device-only --cuda-gpu-arch=sm_80 -nocudainc -nocudalib -emit-llvm -c -O2
+      COMMAND ${P3D_CLANG} -x cuda --cuda-device-only --cuda-gpu-arch=sm_80 --cuda-feature=+ptx78 -nocudainc -nocudalib -emit-llvm -c -O2
               -std=c++17 -Wall -Wno-unknown-cuda-version -Wno-pass-failed -DP3D_PORTABLE -I ${CMAKE_SOURCE_DIR}
               -o ${bitcode} ${CMAKE_CURRENT_SOURCE_DIR}/${op}.cu
       DEPENDS ${op}.cu ${headers}
