@@ -25,7 +25,7 @@ struct RankSlot {
   int32_t pid;
   uint64_t collectives; ///< how many it has begun
   uint64_t phase;       ///< of the data's way, over all collectives
-  OpView view;          ///< of the last begun
+  OpView views[2];      ///< of the last two begun, by their number: a rank may begin the next before another has compared
   char activity[96];    ///< what it does now, for reports
 };
 

@@ -61,16 +61,18 @@ bool Communicator::waitForAll(const std::string &what, const std::function<bool(
 /// Says what this rank brings, waits for the others, compares.
 bool Communicator::begin(const Collective &collective) {
   RankSlot &own = board.slot(rank);
-  own.view = viewOf(collective);
-  uint64_t number = ++own.collectives;
+  uint64_t number = own.collectives + 1;
+  own.views[number % 2] = viewOf(collective);
+  own.collectives = number;
   std::string what = fmt::format("collective {}, {},", number, describe(collective));
   setActivity(what);
   if (!waitForAll(what, [&](int other) { return board.slot(other).collectives >= number; }))
     return false;
+  const OpView &mine = own.views[number % 2];
   for (int other = 0; other < ranks; ++other)
-    if (!equal(own.view, board.slot(other).view))
+    if (const OpView &theirs = board.slot(other).views[number % 2]; !equal(mine, theirs))
       fault(fmt::format("misordered collectives: collective {} of communicator {} is {} for {}, but {} for {}", number,
-                        name, describe(own.view), who(rank), describe(board.slot(other).view), who(other)));
+                        name, describe(mine), who(rank), describe(theirs), who(other)));
   return true;
 }
 
