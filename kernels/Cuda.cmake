@@ -1,14 +1,15 @@
 # The CUDA kernels, kernels/<Op>.cu, in two forms: a fatbin by nvcc (cubins, and PTX that a driver compiles for other and
 # newer devices), and LLVM bitcode for NVVM by clang, in the portable form, for the emulated driver. Device code only; the
 # launchers (p3d_kernels_cuda) are plain host code and are always built.
-set(P3D_CUDA_OPS AdamW Attention AttentionGradKey AttentionGradQuery AttentionGradRows BiasGelu CrossEntropy Einsum Gather
-  LayerNorm RmsNorm Rope ScatterAdd Sgd Softmax Sort SquaredNorm SumPartials SwiGlu)
-set(P3D_CUDA_DIR ${CMAKE_CURRENT_BINARY_DIR}/cuda) # <Op>.fatbin, <Op>.bc, <Op>.log
+set(P3D_CUDA_OPS AdamW Attention AttentionGradKey AttentionGradQuery AttentionGradRows BiasGelu CopyBox CrossEntropy Einsum
+  Gather LayerNorm RmsNorm Rope ScatterAdd Sgd Softmax Sort SquaredNorm SumPartials SwiGlu
+  CACHE INTERNAL "")
+set(P3D_CUDA_DIR ${CMAKE_CURRENT_BINARY_DIR}/cuda CACHE INTERNAL "") # <Op>.fatbin, <Op>.bc, <Op>.log
 file(MAKE_DIRECTORY ${P3D_CUDA_DIR})
 file(GLOB headers CONFIGURE_DEPENDS *.cuh AttentionTiling.h CudaArguments.h)
 
 add_library(p3d_kernels_cuda STATIC
-  launch/Attention.cpp launch/Einsum.cpp launch/Fused.cpp launch/Index.cpp launch/Launch.cpp launch/Norm.cpp
+  launch/Attention.cpp launch/CopyBox.cpp launch/Einsum.cpp launch/Fused.cpp launch/Index.cpp launch/Launch.cpp launch/Norm.cpp
   launch/Optimizer.cpp launch/Softmax.cpp)
 target_compile_options(p3d_kernels_cuda PRIVATE -O2 -Wall)
 target_link_libraries(p3d_kernels_cuda PUBLIC p3d_kernels_cpu) # the plans of einsum

@@ -47,4 +47,10 @@ typedef struct {
   int32_t cIsF32, accumulate;
 } p3d_cuda_einsum_arguments;
 
+/// Five nested dimensions in bytes, the last of which is contiguous; from one index of another dimension to the next.
+typedef struct {
+  int64_t extent[5];
+  int64_t source[4], target[4];
+} p3d_cuda_box;
+
 } // extern "C"

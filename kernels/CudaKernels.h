@@ -126,4 +126,9 @@ void p3d_cuda_rope(p3d_launcher *launcher, void *stream, int32_t dtype, const vo
                    const float *sines, void *y, int64_t b, int64_t s, int64_t h, int64_t d, int32_t isInterleaved,
                    int32_t inverse);
 
+// ---- Layouts of collectives ---------------------------------------------------------------------------------------------
+
+/// Copies `box` from `source` to `target`, which must not overlap. A box without elements is no launch.
+void p3d_cuda_copy_box(p3d_launcher *launcher, void *stream, const p3d_cuda_box *box, const void *source, void *target);
+
 } // extern "C"
