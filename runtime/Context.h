@@ -2,15 +2,15 @@
 #pragma once
 #include "runtime/Comm/SharedMemory/Control.h"
 #include "runtime/Comm/Transport.h"
-#include "runtime/Cpu/Arena.h"
 #include "runtime/Program/Program.h"
+#include "runtime/Train/Device.h"
 
 struct p3d_context {
   const p3d::Program &program;
   int rank;
   p3d::Coordinates at;
   const p3d::Control &control;
-  p3d::Arenas &arenas;
+  p3d::Device &device;
   p3d::Transport &transport;
 
   p3d::RankArea &area() { return control.rank(rank); }

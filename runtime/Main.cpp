@@ -1,9 +1,8 @@
 // main() of a rank: a stage executable started by p3d-run, which hands it the
 // control region and the arenas as inherited file descriptors. `stage<k>
 // --describe` prints the program's description instead.
-#include "runtime/Comm/SharedMemory/SharedMemoryTransport.h"
-#include "runtime/Context.h"
-#include "runtime/Train/Trainer.h"
+#include "runtime/Rank.h"
+#include "runtime/include/p3d/runtime.h"
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -18,30 +17,6 @@ static int refuse(const char *name) {
                "p3d-run DIR --steps=N\n",
                name);
   return int(ExitCode::UserError);
-}
-
-static void runRank(const Control &control, int rank) {
-  ControlHeader &header = control.header();
-  Program program = Program::parse(p3d_program);
-  RunOptions options = RunOptions::fromJson(
-      std::string(header.options, size_t(header.optionsBytes)));
-  Arenas arenas(rank, std::vector<int>(header.arenaFds,
-                                       header.arenaFds + header.worldSize));
-  SharedMemoryTransport transport(program, rank, control, arenas,
-                                  int64_t(options.timeoutSeconds * 1e9));
-  p3d_context context{program, rank,   program.mesh.coordinates(rank),
-                      control, arenas, transport};
-  if (program.mesh.size() != control.worldSize() ||
-      context.at.pp != program.stage)
-    internalError("the program of stage {} was started as rank {} of {}",
-                  program.stage, rank, control.worldSize());
-  if (arenas.bytes(rank) < program.arenaBytes)
-    internalError("the arena has {} bytes, the program needs {}",
-                  arenas.bytes(rank), program.arenaBytes);
-  context.area().activity.store(uint32_t(Activity::Running));
-  Trainer(context, options, p3d_tasks).run();
-  context.area().activity.store(uint32_t(Activity::Finished),
-                                std::memory_order_release);
 }
 
 int main(int argc, char **argv) {

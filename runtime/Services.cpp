@@ -3,7 +3,7 @@
 // unwind tables.
 #include "runtime/Context.h"
 #include "runtime/DType.h"
-#include <exception>
+#include "runtime/Guard.h"
 #include <unistd.h>
 
 void p3d_context::enterTask(const std::string &task, int64_t mb) {
@@ -30,19 +30,8 @@ void p3d_context::fail(p3d::ExitCode code, const std::string &text) {
 namespace {
 
 template <typename Body>
-auto guard(p3d_context *ctx, Body body) -> decltype(body()) {
-  try {
-    return body();
-  } catch (const p3d::Error &error) {
-    ctx->fail(error.code(), error.what());
-  } catch (const std::exception &error) {
-    ctx->fail(p3d::ExitCode::InternalError, error.what());
-  }
-}
-
-template <typename Body>
 void serve(p3d_context *ctx, int32_t operation, Body body) {
-  guard(ctx, [&] {
+  p3d::guard(ctx, [&] {
     ctx->enterOperation(operation);
     body();
   });
@@ -60,7 +49,7 @@ p3d_dtype toDType(int32_t dtype) { return p3d::info(p3d_dtype(dtype)).dtype; }
 extern "C" {
 
 int64_t p3d_axis_index(p3d_context *ctx, int32_t axis) {
-  return guard(ctx, [&] { return int64_t(ctx->at.along(toAxis(axis))); });
+  return p3d::guard(ctx, [&] { return int64_t(ctx->at.along(toAxis(axis))); });
 }
 
 void p3d_all_reduce(p3d_context *ctx, int32_t axis, int32_t group, int32_t kind,

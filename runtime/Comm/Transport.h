@@ -23,8 +23,9 @@ public:
                         void *dst, int rank, const int64_t *shape,
                         int gatherDim, int64_t gatherChunk, int splitDim,
                         int64_t splitChunk) = 0;
-  /// Sum over the norm group in the order of its ranks, the same bits on each.
-  virtual double sumOverNorm(double value) = 0;
+  /// In place, over the norm group, the same bits on each rank. `value` is where
+  /// tasks have their data: on a device, device memory.
+  virtual void sumOverNorm(double *value) = 0;
 
   virtual void send(int toStage, int value, int64_t mb, int64_t slot,
                     const void *data, int64_t bytes) = 0;

@@ -45,24 +45,22 @@ public:
         file.expect(param.name, param.fileDType, param.globalShape);
   }
 
-  void fill(const Program &program, Coordinates at, int64_t step,
-            char *arena) override {
-    for (const Input &input : program.inputs) {
-      const TensorView &view =
-          file.expect(input.name, input.dtype, input.globalShape);
-      int64_t size = info(input.dtype).bytes;
-      localLayout(input, program.mesh, at)
-          .forEachRun([&](int64_t global, int64_t local, int64_t count) {
-            std::memcpy(arena + input.offset + local * size,
-                        view.data + global * size, size_t(count * size));
-          });
-    }
+  void fill(const Input &input, const Program &program, Coordinates at, int64_t,
+            char *storage) override {
+    const TensorView &view =
+        file.expect(input.name, input.dtype, input.globalShape);
+    int64_t size = info(input.dtype).bytes;
+    localLayout(input, program.mesh, at)
+        .forEachRun([&](int64_t global, int64_t local, int64_t count) {
+          std::memcpy(storage + local * size, view.data + global * size,
+                      size_t(count * size));
+        });
   }
 
-  bool fillKey(const Param &key, char *arena) override {
+  bool fillKey(const Param &key, char *storage) override {
     const TensorView *view = file.find(key.name);
     if (view)
-      std::memcpy(arena + key.offset, view->data, size_t(view->bytes));
+      std::memcpy(storage, view->data, size_t(view->bytes));
     return view != nullptr;
   }
 
@@ -78,7 +76,8 @@ public:
                 "--data=FILE",
                 program.inputs.front().name);
   }
-  void fill(const Program &, Coordinates, int64_t, char *) override {}
+  void fill(const Input &, const Program &, Coordinates, int64_t,
+            char *) override {}
   bool fillKey(const Param &, char *) override { return false; }
 };
 

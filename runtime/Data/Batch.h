@@ -12,11 +12,11 @@ public:
   /// A user error unless every input of `program` can be filled with values in
   /// its range. Reads all data, so the launcher calls it, once.
   virtual void check(const Program &program) = 0;
-  /// Writes the rows of the replica at `at` for `step` (from 1) to `arena`.
-  virtual void fill(const Program &program, Coordinates at, int64_t step,
-                    char *arena) = 0;
+  /// Writes the rows of an input of the replica at `at` for `step` (from 1).
+  virtual void fill(const Input &input, const Program &program, Coordinates at,
+                    int64_t step, char *storage) = 0;
   /// Writes the random key `key` if the data has it.
-  virtual bool fillKey(const Param &key, char *arena) = 0;
+  virtual bool fillKey(const Param &key, char *storage) = 0;
 };
 
 /// Opens `path` by its name: *.safetensors is a batch, anything else a file of

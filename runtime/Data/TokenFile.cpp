@@ -75,30 +75,26 @@ int64_t TokenFile::windowStart(const Program &program, int64_t sequence,
   return window * sequence;
 }
 
-void TokenFile::fill(const Program &program, Coordinates at, int64_t step,
-                     char *arena) {
-  for (const Input &input : program.inputs) {
-    Layout layout = localLayout(input, program.mesh, at);
-    char *target = arena + input.offset;
-    const TokenRule *rule = findRule(input);
-    if (!rule) {
-      for (int64_t i = 0; i < layout.storageCount(); ++i)
-        storeFloat(input.dtype, target, i, 1);
-      continue;
-    }
-    int64_t sequence = input.globalShape[1];
-    for (int64_t row = 0; row < layout.extent[0]; ++row) {
-      int64_t from =
-          windowStart(program, sequence, step, layout.start[0] + row) +
-          rule->first;
-      for (int64_t i = 0; i < sequence; ++i) {
-        int32_t token;
-        std::memcpy(&token, file.data() + (from + i) * 4, 4);
-        int64_t wide = token;
-        int64_t bytes = info(input.dtype).bytes; // little endian: the low part
-        std::memcpy(target + (row * sequence + i) * bytes, &wide,
-                    size_t(bytes));
-      }
+void TokenFile::fill(const Input &input, const Program &program, Coordinates at,
+                     int64_t step, char *storage) {
+  Layout layout = localLayout(input, program.mesh, at);
+  const TokenRule *rule = findRule(input);
+  if (!rule) {
+    for (int64_t i = 0; i < layout.storageCount(); ++i)
+      storeFloat(input.dtype, storage, i, 1);
+    return;
+  }
+  int64_t sequence = input.globalShape[1];
+  for (int64_t row = 0; row < layout.extent[0]; ++row) {
+    int64_t from =
+        windowStart(program, sequence, step, layout.start[0] + row) +
+        rule->first;
+    for (int64_t i = 0; i < sequence; ++i) {
+      int32_t token;
+      std::memcpy(&token, file.data() + (from + i) * 4, 4);
+      int64_t wide = token;
+      int64_t bytes = info(input.dtype).bytes; // little endian: the low part
+      std::memcpy(storage + (row * sequence + i) * bytes, &wide, size_t(bytes));
     }
   }
 }

@@ -11,8 +11,8 @@ class TokenFile : public BatchSource {
 public:
   explicit TokenFile(const std::string &path);
   void check(const Program &program) override;
-  void fill(const Program &program, Coordinates at, int64_t step,
-            char *arena) override;
+  void fill(const Input &input, const Program &program, Coordinates at,
+            int64_t step, char *storage) override;
   bool fillKey(const Param &, char *) override { return false; }
 
 private:

@@ -86,37 +86,41 @@ static void convert(p3d_dtype from, const char *source, p3d_dtype to,
   }
 }
 
+/// `offset`: where the storage, of type `dtype`, is in the arena.
 static void writeOwned(const Program &program, Coordinates at,
-                       const Param &param, const char *storage, p3d_dtype dtype,
-                       const TensorView &view) {
+                       const Param &param, Device &device, int64_t offset,
+                       p3d_dtype dtype, const TensorView &view) {
   if (!ownsCopy(param, at, {P3D_TP, P3D_DP}))
     return;
   int64_t from = info(dtype).bytes, to = info(view.dtype).bytes;
-  localLayout(param, program.mesh, at)
-      .forEachRun([&](int64_t global, int64_t local, int64_t count) {
-        convert(dtype, storage + local * from, view.dtype,
-                view.data + global * to, count);
+  Layout layout = localLayout(param, program.mesh, at);
+  device.read(
+      {{offset, layout.storageCount() * from}}, [&](const HostRanges &host) {
+        layout.forEachRun([&](int64_t global, int64_t local, int64_t count) {
+          convert(dtype, host[0] + local * from, view.dtype,
+                  view.data + global * to, count);
+        });
       });
 }
 
-void exportParameters(const Program &program, Coordinates at, const char *arena,
+void exportParameters(const Program &program, Coordinates at, Device &device,
                       const SafetensorsFile &file) {
   for (const Param &param : program.params) {
     if (!isStored(param))
       continue;
     bool master = param.master >= 0;
-    writeOwned(program, at, param,
-               arena + (master ? param.master : param.offset),
+    writeOwned(program, at, param, device,
+               master ? param.master : param.offset,
                master ? P3D_F32 : param.dtype,
                file.expect(param.name, param.fileDType, param.globalShape));
   }
 }
 
-void exportGradients(const Program &program, Coordinates at, const char *arena,
+void exportGradients(const Program &program, Coordinates at, Device &device,
                      const SafetensorsFile &file) {
   for (const Param &param : program.params)
     if (hasGradient(param))
-      writeOwned(program, at, param, arena + param.grad, P3D_F32,
+      writeOwned(program, at, param, device, param.grad, P3D_F32,
                  file.expect(gradientName(param), P3D_F32, param.globalShape));
 }
 

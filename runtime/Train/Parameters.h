@@ -3,6 +3,7 @@
 #pragma once
 #include "runtime/Data/Safetensors.h"
 #include "runtime/Program/Program.h"
+#include "runtime/Train/Device.h"
 
 namespace p3d {
 
@@ -13,14 +14,25 @@ bool isStored(const Param &param);
 /// right shape and a type that it can be loaded from.
 void checkParameters(const Program &program, const SafetensorsFile &file);
 
-/// Fills the rank's storage (and f32 masters) from `file`; padding is zero.
-void loadParameters(const Program &program, Coordinates at,
-                    const SafetensorsFile &file, char *arena);
+/// The storage of a parameter on a rank, and of its f32 master (or null).
+struct ParamStorage {
+  char *values, *master;
+};
 
-/// Fills the rank's storage from the seed, each element by its index in the
-/// whole tensor. A user error for a parameter without an initialisation.
-void initializeParameters(const Program &program, Coordinates at, uint64_t seed,
-                          char *arena);
+/// Fills the storage of the rank at `at` from `file`; padding is zero.
+void loadParameter(const Param &param, const Mesh &mesh, Coordinates at,
+                   const SafetensorsFile &file, ParamStorage storage);
+
+/// Fills it from the seed, each element by its index in the whole tensor. A
+/// user error for a parameter without an initialisation.
+void initializeParameter(const Param &param, const Mesh &mesh, Coordinates at,
+                         uint64_t seed, ParamStorage storage);
+
+/// All stored parameters, from `file` or, without one, from the seed; the
+/// optimizer's states become zero.
+void prepareParameters(const Program &program, Coordinates at,
+                       const SafetensorsFile *file, uint64_t seed,
+                       Device &device);
 
 /// The whole tensors that an export of these programs holds, by name.
 std::vector<TensorSpec>
@@ -30,9 +42,9 @@ std::vector<TensorSpec>
 gradientTensors(const std::vector<const Program *> &programs);
 
 /// Writes the elements that this rank owns to the tensors of `file`.
-void exportParameters(const Program &program, Coordinates at, const char *arena,
+void exportParameters(const Program &program, Coordinates at, Device &device,
                       const SafetensorsFile &file);
-void exportGradients(const Program &program, Coordinates at, const char *arena,
+void exportGradients(const Program &program, Coordinates at, Device &device,
                      const SafetensorsFile &file);
 
 } // namespace p3d

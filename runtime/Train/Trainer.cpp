@@ -3,9 +3,9 @@
 #include "runtime/Train/Trainer.h"
 #include "runtime/Comm/SharedMemory/Wait.h"
 #include "runtime/DType.h"
+#include "runtime/Program/Layout.h"
 #include "runtime/Train/Parameters.h"
 #include "runtime/Train/Random.h"
-#include "runtime/Train/Update.h"
 #include "runtime/Train/Values.h"
 #include <cmath>
 #include <cstring>
@@ -19,30 +19,39 @@ Trainer::Trainer(p3d_context &context, const RunOptions &options,
       tasks(tasks), batches(openBatchSource(options.data)) {}
 
 void Trainer::run() {
-  prepareParameters();
+  loadParameters();
   for (int64_t step = 1; step <= options.steps; ++step)
     runStep(step);
   if (options.exportFd >= 0)
     exportWeights();
 }
 
-void Trainer::prepareParameters() {
+void Trainer::loadParameters() {
   context.enterOperation("loading of parameters");
-  char *arena = context.arenas.own();
-  if (options.params.empty())
-    initializeParameters(program, context.at, options.seed, arena);
-  else
-    loadParameters(program, context.at, SafetensorsFile(options.params), arena);
+  std::unique_ptr<SafetensorsFile> file;
+  if (!options.params.empty())
+    file = std::make_unique<SafetensorsFile>(options.params);
+  prepareParameters(program, context.at, file.get(), options.seed,
+                    context.device);
 }
 
 void Trainer::fillInputs(int64_t step) {
-  char *arena = context.arenas.own();
-  batches->fill(program, context.at, step, arena);
+  for (const Input &input : program.inputs) {
+    int64_t count = localLayout(input, program.mesh, context.at).storageCount();
+    context.device.write(
+        {{input.offset, count * info(input.dtype).bytes}},
+        [&](const HostRanges &host) {
+          batches->fill(input, program, context.at, step, host[0]);
+        });
+  }
   for (const Param &param : program.params) {
-    if (param.role != Role::Key || batches->fillKey(param, arena))
-      continue;
     std::array<uint32_t, 2> key = deriveKey(options.seed, param.name, step);
-    std::memcpy(arena + param.offset, key.data(), sizeof(key));
+    if (param.role == Role::Key)
+      context.device.write({{param.offset, int64_t(sizeof(key))}},
+                           [&](const HostRanges &host) {
+                             if (!batches->fillKey(param, host[0]))
+                               std::memcpy(host[0], key.data(), sizeof(key));
+                           });
   }
 }
 
@@ -52,7 +61,7 @@ void Trainer::runOrder() {
     context.enterOperation("reuse of a slot that was sent from");
     context.transport.finishSends(entry.slot);
     context.enterOperation("");
-    tasks[entry.task](&context, context.arenas.own(), entry.mb, entry.slot);
+    tasks[entry.task](&context, context.device.arena(), entry.mb, entry.slot);
     if (options.valuesFd >= 0 && program.tasks[entry.task] == "forward")
       dumpValues(entry);
   }
@@ -68,10 +77,9 @@ void Trainer::runStep(int64_t step) {
   context.area().step.store(step, std::memory_order_relaxed);
   context.enterTask("input", 0);
   context.enterOperation("filling of inputs");
-  std::memset(context.arenas.own() + program.zeroOffset, 0,
-              size_t(program.zeroBytes));
+  context.device.zero({program.zeroOffset, program.zeroBytes});
   fillInputs(step);
-  runOrder();
+  context.device.runOrder([this] { runOrder(); });
   context.enterTask("update", 0);
   if (step == 1 && options.gradientsFd >= 0)
     dumpGradients();
@@ -87,14 +95,14 @@ void Trainer::update(int64_t step, StepRecord &record) {
   record.gradNorm = -1;
   double scale = 1;
   if (options.clip > 0) {
-    record.gradNorm = gradientNorm(context);
+    record.gradNorm = context.device.gradientNorm(context);
     // An update with this would destroy every weight; all ranks see the same.
     record.skipped = !std::isfinite(record.gradNorm);
     if (record.gradNorm > options.clip)
       scale = options.clip / record.gradNorm;
   }
   if (!record.skipped)
-    updateParameters(context, options, step, record.learningRate, scale);
+    context.device.update(context, options, step, record.learningRate, scale);
 }
 
 static double readScalar(p3d_dtype dtype, const char *data) {
@@ -111,10 +119,13 @@ void Trainer::readResults(StepRecord &record) {
   if (program.results.size() > maxResults)
     internalError("{} results; at most {} are supported",
                   program.results.size(), maxResults);
-  for (size_t i = 0; i < program.results.size(); ++i)
-    record.results[i] =
-        readScalar(program.results[i].dtype,
-                   context.arenas.own() + program.results[i].offset);
+  std::vector<ArenaRange> places;
+  for (const Result &result : program.results)
+    places.push_back({result.offset, info(result.dtype).bytes});
+  context.device.read(places, [&](const HostRanges &host) {
+    for (size_t i = 0; i < program.results.size(); ++i)
+      record.results[i] = readScalar(program.results[i].dtype, host[i]);
+  });
 }
 
 void Trainer::publish(const StepRecord &record) {
@@ -139,20 +150,20 @@ void Trainer::publish(const StepRecord &record) {
 void Trainer::dumpGradients() {
   context.enterOperation("writing of gradients");
   exportGradients(
-      program, context.at, context.arenas.own(),
+      program, context.at, context.device,
       SafetensorsFile(MappedFile(options.gradientsFd, "--dump-grads")));
 }
 
 void Trainer::dumpValues(const OrderEntry &entry) {
   context.enterOperation("writing of values");
-  exportValues(program, context.at, entry.mb, entry.slot, context.arenas.own(),
+  exportValues(program, context.at, entry.mb, entry.slot, context.device,
                SafetensorsFile(MappedFile(options.valuesFd, "--verify")));
 }
 
 void Trainer::exportWeights() {
   context.enterTask("export", 0);
   context.enterOperation("writing of parameters");
-  exportParameters(program, context.at, context.arenas.own(),
+  exportParameters(program, context.at, context.device,
                    SafetensorsFile(MappedFile(options.exportFd, "--export")));
 }
 

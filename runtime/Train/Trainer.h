@@ -15,7 +15,7 @@ public:
   void run();
 
 private:
-  void prepareParameters();
+  void loadParameters();
   void fillInputs(int64_t step);
   void runOrder();
   void dumpGradients();

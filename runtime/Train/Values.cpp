@@ -31,19 +31,21 @@ static bool isCopy(const Value &value, Coordinates at) {
 }
 
 void exportValues(const Program &program, Coordinates at, int64_t mb,
-                  int64_t slot, const char *arena,
-                  const SafetensorsFile &file) {
+                  int64_t slot, Device &device, const SafetensorsFile &file) {
   for (const Value &value : program.values) {
     if (isCopy(value, at))
       continue;
     const TensorView &view =
         file.expect(value.name, value.dtype, value.paddedShape);
-    const char *source = arena + value.offset + slot * value.stride;
     int64_t bytes = info(value.dtype).bytes;
-    localLayout(value, program, at, mb)
-        .forEachRun([&](int64_t global, int64_t local, int64_t count) {
-          std::memcpy(view.data + global * bytes, source + local * bytes,
-                      size_t(count * bytes));
+    Layout layout = localLayout(value, program, at, mb);
+    device.read(
+        {{value.offset + slot * value.stride, layout.storageCount() * bytes}},
+        [&](const HostRanges &host) {
+          layout.forEachRun([&](int64_t global, int64_t local, int64_t count) {
+            std::memcpy(view.data + global * bytes, host[0] + local * bytes,
+                        size_t(count * bytes));
+          });
         });
   }
 }

@@ -3,6 +3,7 @@
 #pragma once
 #include "runtime/Data/Safetensors.h"
 #include "runtime/Program/Program.h"
+#include "runtime/Train/Device.h"
 
 namespace p3d {
 
@@ -13,6 +14,6 @@ valueTensors(const std::vector<const Program *> &programs);
 /// Writes what the forward task of microbatch `mb` left in `slot` to the
 /// tensors of `file`; of copies only the first rank's.
 void exportValues(const Program &program, Coordinates at, int64_t mb,
-                  int64_t slot, const char *arena, const SafetensorsFile &file);
+                  int64_t slot, Device &device, const SafetensorsFile &file);
 
 } // namespace p3d

@@ -113,11 +113,11 @@ void SharedMemoryTransport::checkCalls(const Communicator &group) {
                     describeRank(control, member));
 }
 
-double SharedMemoryTransport::sumOverNorm(double value) {
+void SharedMemoryTransport::sumOverNorm(double *value) {
   Communicator &group = communicator(P3D_NORM, 0);
   Call call{};
   call.kind = CallKind::SumScalar;
-  call.scalar = value;
+  call.scalar = *value;
   meet(group, call, 0, [&](int index) {
     if (index != 0)
       return;
@@ -127,7 +127,7 @@ double SharedMemoryTransport::sumOverNorm(double value) {
     for (int member : group.members())
       control.rank(member).call.scalar = sum;
   });
-  return self().call.scalar;
+  *value = self().call.scalar;
 }
 
 } // namespace p3d

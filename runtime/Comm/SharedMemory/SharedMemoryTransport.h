@@ -28,7 +28,7 @@ public:
   void allToAll(p3d_axis axis, p3d_dtype dtype, const void *src, void *dst,
                 int rank, const int64_t *shape, int gatherDim,
                 int64_t gatherChunk, int splitDim, int64_t splitChunk) override;
-  double sumOverNorm(double value) override;
+  void sumOverNorm(double *value) override;
   void send(int toStage, int value, int64_t mb, int64_t slot, const void *data,
             int64_t bytes) override;
   void receive(int fromStage, int value, int64_t mb, void *data,

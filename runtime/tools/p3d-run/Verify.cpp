@@ -127,15 +127,15 @@ void Verification::writeInputs() {
   Program whole = wholeBatch(build, bytes);
   std::vector<char> storage(size_t(bytes), 0);
   std::unique_ptr<BatchSource> batches = openBatchSource(options.data);
-  batches->fill(whole, {}, 1, storage.data());
   std::vector<TensorSpec> specs;
   std::map<std::string, const char *> sources;
   for (const Input &input : whole.inputs) {
+    batches->fill(input, whole, {}, 1, storage.data() + input.offset);
     specs.push_back({input.name, input.dtype, input.globalShape});
     sources[input.name] = storage.data() + input.offset;
   }
   for (const Param &key : whole.params) {
-    if (!batches->fillKey(key, storage.data())) {
+    if (!batches->fillKey(key, storage.data() + key.offset)) {
       std::array<uint32_t, 2> derived = deriveKey(options.seed, key.name, 1);
       std::memcpy(storage.data() + key.offset, derived.data(), sizeof(derived));
     }

@@ -16,70 +16,12 @@ namespace {
 /// tests share the machine.
 constexpr double slowestReport = 10;
 
-std::vector<nlohmann::json> readLog(const std::string &path) {
-  std::vector<nlohmann::json> lines;
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);)
-    lines.push_back(nlohmann::json::parse(line));
-  return lines;
-}
-
 void expectNoRankLeft(const ToyRun &toy) {
   EXPECT_NE(runCommand("pgrep -f " + toy.path("bin/[r]ank_")).exitCode, 0)
       << "a rank process was left behind";
 }
 
-TEST(Launcher, MatchesOneDevice) {
-  ToyRun toy;
-  CommandResult start = toy.run("--steps=1 --seed=3 --lr=0 --export=" +
-                                toy.path("start.safetensors"));
-  ASSERT_EQ(start.exitCode, 0) << start.output;
-  EXPECT_THAT(start.output,
-              HasSubstr("initialise params.a: normal, std 0.5\n"));
-  CommandResult result = toy.run(
-      "--steps=3 --lr=0.01 --clip=2 --params=" + toy.path("start.safetensors") +
-      " --log=" + toy.path("log.jsonl") +
-      " --dump-grads=" + toy.path("grads.safetensors") +
-      " --export=" + toy.path("end.safetensors"));
-  ASSERT_EQ(result.exitCode, 0) << result.output;
-
-  Tensors params = readTensors(toy.path("start.safetensors"));
-  Tensors dumped = readTensors(toy.path("grads.safetensors"));
-  std::vector<nlohmann::json> log = readLog(toy.path("log.jsonl"));
-  ASSERT_EQ(log.size(), 3u);
-  std::map<std::string, std::vector<double>> m, v, gradients;
-  for (int step = 1; step <= 3; ++step) {
-    double loss = toyLoss(params, toyBatch(), gradients);
-    EXPECT_NEAR(log[step - 1]["loss"].get<double>(), loss, 1e-5 * loss);
-    double squares = 0;
-    for (const auto &[name, gradient] : gradients)
-      for (size_t i = 0; i < gradient.size(); ++i) {
-        squares += gradient[i] * gradient[i];
-        if (step == 1)
-          EXPECT_NEAR(dumped.at(name)[i], gradient[i], 1e-4) << name;
-      }
-    double norm = std::sqrt(squares);
-    EXPECT_NEAR(log[step - 1]["grad_norm"].get<double>(), norm, 1e-5 * norm);
-    double scale = std::min(1.0, 2 / norm);
-    for (auto &[name, values] : params) {
-      const std::vector<double> &g = gradients.at("grads" + name.substr(6));
-      std::vector<double> &first = m[name], &second = v[name];
-      first.resize(g.size()), second.resize(g.size());
-      double decay = name == "params.bias" ? 0 : 0.1;
-      for (size_t i = 0; i < g.size(); ++i) {
-        first[i] = 0.9 * first[i] + 0.1 * scale * g[i];
-        second[i] = 0.95 * second[i] + 0.05 * scale * scale * g[i] * g[i];
-        double step1 = first[i] / (1 - std::pow(0.9, step));
-        double step2 = std::sqrt(second[i] / (1 - std::pow(0.95, step)));
-        values[i] -= float(0.01 * (step1 / (step2 + 1e-8) + decay * values[i]));
-      }
-    }
-  }
-  Tensors end = readTensors(toy.path("end.safetensors"));
-  for (const auto &[name, values] : params)
-    for (size_t i = 0; i < values.size(); ++i)
-      EXPECT_NEAR(end.at(name)[i], values[i], 1e-5) << name << " " << i;
-}
+TEST(Launcher, MatchesOneDevice) { expectOneDevice(ToyRun()); }
 
 TEST(Launcher, GivesTheSameBitsTwice) {
   ToyRun toy;

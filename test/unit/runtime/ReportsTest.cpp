@@ -1,6 +1,7 @@
 // What reports of failures say of the ranks, and the memory that ranks share
 // when it cannot be had.
 #include "runtime/Comm/SharedMemory/Diagnosis.h"
+#include "runtime/Cpu/Arena.h"
 #include "test/unit/runtime/World.h"
 #include <gmock/gmock.h>
 #include <unistd.h>

@@ -2,15 +2,19 @@
 #include "test/unit/runtime/ToyRun.h"
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
 #include <sys/wait.h>
 #include <unistd.h>
 
 namespace fs = std::filesystem;
+using testing::HasSubstr;
 
 namespace p3d::test {
 
@@ -29,14 +33,14 @@ CommandResult runCommand(const std::string &command) {
   return result;
 }
 
-ToyRun::ToyRun() {
+ToyRun::ToyRun(const std::string &programs) {
   std::string name = (fs::temp_directory_path() / "p3d-toy-XXXXXX").string();
   directory = mkdtemp(name.data());
   fs::create_directory(path("bin"));
   std::string ranks;
   for (int rank = 0; rank < 8; ++rank) {
     std::string program = fmt::format("stage{}", rank / 4);
-    fs::create_symlink(fmt::format("{}/bin/{}", P3D_TOY, program),
+    fs::create_symlink(fmt::format("{}/bin/{}", programs, program),
                        path(fmt::format("bin/rank_{}", rank)));
     ranks += fmt::format("{}{{\"rank\":{},\"program\":\"{}\"}}",
                          rank ? "," : "", rank, program);
@@ -135,6 +139,66 @@ double toyLoss(const Tensors &params, const Tensors &batch,
         da[i * 6 + f] += x[row * 4 + i] * dh[f];
   }
   return loss;
+}
+
+static std::vector<nlohmann::json>
+readLog(const std::string &path) {
+  std::vector<nlohmann::json> lines;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);)
+    lines.push_back(nlohmann::json::parse(line));
+  return lines;
+}
+
+void expectOneDevice(const ToyRun &toy) {
+  CommandResult start = toy.run("--steps=1 --seed=3 --lr=0 --export=" +
+                                toy.path("start.safetensors"));
+  ASSERT_EQ(start.exitCode, 0) << start.output;
+  EXPECT_THAT(start.output,
+              HasSubstr("initialise params.a: normal, std 0.5\n"));
+  CommandResult result = toy.run(
+      "--steps=3 --lr=0.01 --clip=2 --params=" + toy.path("start.safetensors") +
+      " --log=" + toy.path("log.jsonl") +
+      " --dump-grads=" + toy.path("grads.safetensors") +
+      " --export=" + toy.path("end.safetensors"));
+  ASSERT_EQ(result.exitCode, 0) << result.output;
+
+  Tensors params = readTensors(toy.path("start.safetensors"));
+  Tensors dumped = readTensors(toy.path("grads.safetensors"));
+  std::vector<nlohmann::json> log = readLog(toy.path("log.jsonl"));
+  ASSERT_EQ(log.size(), 3u);
+  std::map<std::string, std::vector<double>> m, v, gradients;
+  for (int step = 1; step <= 3; ++step) {
+    double loss = toyLoss(params, toyBatch(), gradients);
+    EXPECT_NEAR(log[step - 1]["loss"].get<double>(), loss, 1e-5 * loss);
+    double squares = 0;
+    for (const auto &[name, gradient] : gradients)
+      for (size_t i = 0; i < gradient.size(); ++i) {
+        squares += gradient[i] * gradient[i];
+        if (step == 1)
+          EXPECT_NEAR(dumped.at(name)[i], gradient[i], 1e-4) << name;
+      }
+    double norm = std::sqrt(squares);
+    EXPECT_NEAR(log[step - 1]["grad_norm"].get<double>(), norm, 1e-5 * norm);
+    double scale = std::min(1.0, 2 / norm);
+    for (auto &[name, values] : params) {
+      const std::vector<double> &g = gradients.at("grads" + name.substr(6));
+      std::vector<double> &first = m[name], &second = v[name];
+      first.resize(g.size()), second.resize(g.size());
+      double decay = name == "params.bias" ? 0 : 0.1;
+      for (size_t i = 0; i < g.size(); ++i) {
+        first[i] = 0.9 * first[i] + 0.1 * scale * g[i];
+        second[i] = 0.95 * second[i] + 0.05 * scale * scale * g[i] * g[i];
+        double step1 = first[i] / (1 - std::pow(0.9, step));
+        double step2 = std::sqrt(second[i] / (1 - std::pow(0.95, step)));
+        values[i] -= float(0.01 * (step1 / (step2 + 1e-8) + decay * values[i]));
+      }
+    }
+  }
+  Tensors end = readTensors(toy.path("end.safetensors"));
+  for (const auto &[name, values] : params)
+    for (size_t i = 0; i < values.size(); ++i)
+      EXPECT_NEAR(end.at(name)[i], values[i], 1e-5) << name << " " << i;
 }
 
 } // namespace p3d::test

@@ -20,7 +20,8 @@ CommandResult runCommand(const std::string &command);
 /// A directory of its own under the system's temporary one, removed at the end.
 class ToyRun {
 public:
-  ToyRun();
+  /// `programs`: the directory with bin/stage0 and bin/stage1.
+  explicit ToyRun(const std::string &programs = P3D_TOY);
   ~ToyRun();
   std::string path(const std::string &name) const {
     return directory + "/" + name;
@@ -49,5 +50,8 @@ Tensors toyBatch();
 /// The toy's loss and gradients for these parameters, in double.
 double toyLoss(const Tensors &params, const Tensors &batch,
                std::map<std::string, std::vector<double>> &gradients);
+
+/// Runs three steps of the toy and compares each with toyLoss and a plain AdamW.
+void expectOneDevice(const ToyRun &toy);
 
 } // namespace p3d::test

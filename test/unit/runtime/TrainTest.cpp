@@ -39,13 +39,10 @@ std::vector<float> wholeTensor(const Mesh &mesh, std::vector<Param> pieces) {
   for (int rank = 0; rank < mesh.size(); ++rank) {
     Coordinates at = mesh.coordinates(rank);
     for (const Param &piece : pieces) {
-      Program program;
-      program.mesh = mesh;
-      program.params = {piece};
       Layout layout = localLayout(piece, mesh, at);
       std::vector<float> local(size_t(layout.storageCount()), -1);
-      initializeParameters(program, at, 42,
-                           reinterpret_cast<char *>(local.data()));
+      initializeParameter(piece, mesh, at, 42,
+                          {reinterpret_cast<char *>(local.data()), nullptr});
       whole.resize(size_t(layout.globalCount()), NAN);
       layout.forEachRun([&](int64_t global, int64_t index, int64_t count) {
         for (int64_t i = 0; i < count; ++i)
@@ -103,12 +100,11 @@ TEST(Initialisation, PhiloxGivesThePublishedNumbers) {
 }
 
 TEST(Initialisation, PaddingIsZero) {
-  Program program;
-  program.mesh = {4, 1, 1};
-  program.params = {weight({10}, {{0, {P3D_TP}, 3}})};
+  Mesh mesh{4, 1, 1};
   std::vector<float> local(3, -1);
-  initializeParameters(program, program.mesh.coordinates(3), 1,
-                       reinterpret_cast<char *>(local.data()));
+  initializeParameter(weight({10}, {{0, {P3D_TP}, 3}}), mesh,
+                      mesh.coordinates(3), 1,
+                      {reinterpret_cast<char *>(local.data()), nullptr});
   EXPECT_NE(local[0], 0);
   EXPECT_EQ(local[1], 0);
   EXPECT_EQ(local[2], 0);
@@ -212,13 +208,17 @@ TEST_F(Tokens, WindowsFollowEachOther) {
                                 reinterpret_cast<int32_t *>(arena + offset) +
                                     4);
   };
-  file.fill(program, {0, 0, 1}, 1, arena);
+  auto fill = [&](Coordinates at, int64_t step) {
+    for (const Input &input : program.inputs)
+      file.fill(input, program, at, step, arena + input.offset);
+  };
+  fill({0, 0, 1}, 1);
   EXPECT_THAT(ints(0), ElementsAre(4, 5, 6, 7));
   EXPECT_THAT(ints(64), ElementsAre(5, 6, 7, 8));
   EXPECT_EQ(*reinterpret_cast<float *>(arena + 128), 1);
-  file.fill(program, {0, 0, 0}, 3, arena);
+  fill({0, 0, 0}, 3);
   EXPECT_THAT(ints(0), ElementsAre(16, 17, 18, 19));
-  file.fill(program, {0, 0, 1}, 3, arena);
+  fill({0, 0, 1}, 3);
   EXPECT_THAT(ints(0), ElementsAre(0, 1, 2, 3));
 }
 

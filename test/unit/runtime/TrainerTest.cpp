@@ -1,5 +1,6 @@
 // A step without p3dc: what a rank says that it is doing, which is what reports
 // of a failure quote.
+#include "runtime/Cpu/CpuDevice.h"
 #include "runtime/Error.h"
 #include "runtime/Train/Trainer.h"
 #include "test/unit/runtime/ToyRun.h"
@@ -26,7 +27,7 @@ public:
                      int64_t, int64_t, int64_t, int64_t) override {}
   void allToAll(p3d_axis, p3d_dtype, const void *, void *, int, const int64_t *,
                 int, int64_t, int, int64_t) override {}
-  double sumOverNorm(double value) override { return note(), value; }
+  void sumOverNorm(double *) override { note(); }
   void send(int, int, int64_t, int64_t, const void *, int64_t) override {}
   void receive(int, int, int64_t, void *, int64_t) override {}
   void finishSends(int64_t) override { note(); }
@@ -54,7 +55,8 @@ protected:
   Control control = Control::create(1);
   Arenas arenas{0, {createArena(64)}};
   NotingTransport transport{control.rank(0)};
-  p3d_context context{program, 0, {}, control, arenas, transport};
+  CpuDevice device{arenas};
+  p3d_context context{program, 0, {}, control, device, transport};
 
   void SetUp() override {
     control.header().eventFd = eventfd(0, EFD_CLOEXEC);

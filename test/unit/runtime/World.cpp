@@ -1,5 +1,6 @@
 // Forks the ranks and collects their failures from the control region's texts.
 #include "test/unit/runtime/World.h"
+#include "runtime/Comm/SharedMemory/SharedMemoryTransport.h"
 #include <cstring>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -30,8 +31,9 @@ void runAsRank(int rank, const Mesh &mesh, const Control &control,
                                     int64_t(timeoutSeconds * 1e9));
     control.rank(rank).pid.store(getpid());
     control.rank(rank).activity.store(uint32_t(Activity::Running));
-    WorldRank world{rank,      mesh.coordinates(rank), program, arenas,
-                    transport, control.rank(rank)};
+    WorldRank world{rank,         mesh.coordinates(rank), program,
+                    arenas.own(), transport,              control.rank(rank),
+                    [](p3d_dtype) { return true; }};
     body(world);
   } catch (const std::exception &error) {
     std::strncpy(report, error.what(), reportBytes - 1);

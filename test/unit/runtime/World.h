@@ -1,8 +1,11 @@
 // Rank processes without programs: a control region, arenas, and one forked
 // process per rank that runs a function with a transport. Used to test a
-// communicator as its callers see it.
+// communicator as its callers see it. World.cpp has shared memory,
+// Cuda/World.cpp a device for each rank.
 #pragma once
-#include "runtime/Comm/SharedMemory/SharedMemoryTransport.h"
+#include "runtime/Comm/SharedMemory/Control.h"
+#include "runtime/Comm/Transport.h"
+#include "runtime/Program/Program.h"
 #include <functional>
 
 namespace p3d::test {
@@ -12,12 +15,13 @@ struct WorldRank {
   int rank;
   Coordinates at;
   Program &program; ///< may be changed before the first call
-  Arenas &arenas;
-  SharedMemoryTransport &transport;
+  char *arena; ///< what calls of the transport are to point into
+  Transport &transport;
   RankArea &area;
+  bool (*reduces)(p3d_dtype dtype);
 
   template <typename T> T *at_(int64_t offset) {
-    return reinterpret_cast<T *>(arenas.own() + offset);
+    return reinterpret_cast<T *>(arena + offset);
   }
 };
 
