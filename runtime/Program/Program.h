@@ -17,6 +17,7 @@ struct Shard {
 enum class Role { Param, Frozen, Buffer, Key };
 enum class InitKind { None, Normal, Zeros, Ones };
 enum class Optimizer { AdamW, Sgd, None };
+enum class Target { Cpu, Cuda };
 
 struct Init {
   InitKind kind = InitKind::None;
@@ -78,6 +79,8 @@ struct Program {
   int stage = 0, stages = 1;
   Mesh mesh;
   int64_t microbatches = 1, globalBatch = 0, tokensPerStep = 0;
+  Target target = Target::Cpu;
+  int events = 0; ///< of a CUDA program
   int64_t arenaBytes = 0, slots = 1;
   Optimizer optimizer = Optimizer::None;
   int64_t zeroOffset = 0, zeroBytes = 0;

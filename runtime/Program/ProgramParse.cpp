@@ -29,6 +29,9 @@ constexpr Word<Optimizer> optimizerWords[] = {{"adamw", Optimizer::AdamW},
                                               {"sgd", Optimizer::Sgd},
                                               {"none", Optimizer::None}};
 
+constexpr Word<Target> targetWords[] = {{"cpu", Target::Cpu},
+                                        {"cuda", Target::Cuda}};
+
 template <typename T, size_t n>
 T lookUp(const Word<T> (&words)[n], const json &value, const char *field) {
   std::string text = value.get<std::string>();
@@ -126,6 +129,8 @@ Program read(const json &j) {
   program.microbatches = j.at("microbatches");
   program.globalBatch = j.at("global_batch");
   program.tokensPerStep = j.value("tokens_per_step", int64_t(0));
+  program.target = lookUp(targetWords, j.value("target", "cpu"), "target");
+  program.events = j.value("events", 0);
   program.arenaBytes = j.at("arena_bytes");
   program.slots = j.value("slots", int64_t(1));
   program.optimizer = lookUp(optimizerWords, j.at("optimizer"), "optimizer");
@@ -209,6 +214,8 @@ void check(const Program &program) {
     internalError("description of the program: stage {} of {} does not fit the "
                   "mesh {}x{}x{}",
                   program.stage, program.stages, mesh.tp, mesh.pp, mesh.dp);
+  if (program.events < 0)
+    internalError("description of the program: {} events", program.events);
   checkRange(program, "the zero region", program.zeroOffset, program.zeroBytes);
   for (const Param &param : program.params)
     checkParam(program, param);

@@ -46,6 +46,7 @@ std::string RunOptions::toJson() const {
                         {"momentum", momentum},
                         {"clip", clip},
                         {"seed", seed},
+                        {"cuda_graph", cudaGraph},
                         {"timeout", timeoutSeconds},
                         {"export_fd", exportFd},
                         {"gradients_fd", gradientsFd},
@@ -70,6 +71,7 @@ RunOptions RunOptions::fromJson(const std::string &text) {
   options.momentum = j.at("momentum");
   options.clip = j.at("clip");
   options.seed = j.at("seed");
+  options.cudaGraph = j.at("cuda_graph");
   options.timeoutSeconds = j.at("timeout");
   options.exportFd = j.at("export_fd");
   options.gradientsFd = j.at("gradients_fd");

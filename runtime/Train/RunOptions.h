@@ -17,6 +17,7 @@ struct RunOptions {
   double weightDecay = 0.1, momentum = 0;
   double clip = 1; ///< 0: no clipping and no norm
   uint64_t seed = 0;
+  bool cudaGraph = false; ///< replay a step as one graph
   double timeoutSeconds = 600;
   int exportFd = -1, gradientsFd = -1, valuesFd = -1; ///< files to fill, or -1
 

@@ -36,6 +36,13 @@ struct CommunicatorState {
   std::atomic<uint32_t> arrived, generation;
 };
 
+/// The unique id of a communicator of NCCL; lives in the area of its lowest rank.
+struct UniqueId {
+  std::atomic<uint64_t> key; ///< 0: unused
+  std::atomic<uint32_t> isGiven;
+  char bytes[128];
+};
+
 enum class CallKind : int32_t {
   AllReduce,
   AllGather,
@@ -91,6 +98,7 @@ struct alignas(4096) RankArea {
   alignas(64) std::atomic<uint32_t> outboxUsed; ///< messages ever used
   Message outbox[maxMessages];
   CommunicatorState communicators[maxCommunicators];
+  UniqueId uniqueIds[maxCommunicators];
 };
 
 struct alignas(4096) ControlHeader {

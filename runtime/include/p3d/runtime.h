@@ -40,6 +40,7 @@ extern const p3d_task p3d_tasks[];    /* in the order of the program's "tasks" *
 /* Fields of p3d_program (sizes in bytes, offsets from the arena's base, shapes row-major):
  * { "version":1, "model":"..", "stage":k, "stages":n, "mesh":{"tp":..,"pp":..,"dp":..}, "rank_order":"tp-dp-pp",
  *   "microbatches":m, "global_batch":B, "tokens_per_step":T, "fingerprint":"hex of the whole compile",
+ *   "target":"cpu|cuda" (default cpu), "events":E (default 0),
  *   "arena_bytes":N, "slots":s, "optimizer":"adamw|sgd|none",
  *   "zero":{"offset":O,"bytes":N},           set to zero when a step begins: gradient and loss accumulators
  *   "norm_axes":["tp","pp"],                 axes over which the gradient norm is summed (default tp, pp); with "dp" where
@@ -73,7 +74,39 @@ extern const p3d_task p3d_tasks[];    /* in the order of the program's "tasks" *
  *   "order":[[task,mb,slot],..] }            one step, before the optimizer
  */
 
-/* ---- Services: defined by the runtime. All block until done; all have the run's deadline; `operation` indexes
+/* ---- The program of a CUDA device ("target":"cuda") ----------------------------------------------------------------
+ * `arena` and every pointer that comes from it are device addresses: tasks enqueue work, on streams, and never touch
+ * what they point to. "events":N in the description is how many events p3d_record and p3d_wait take. */
+
+typedef enum { P3D_FATBIN = 0, P3D_PTX = 1, P3D_BITCODE = 2 } p3d_image_kind;
+
+/* Kernels: a fatbin (cubins and PTX), PTX as text that ends in a NUL, or LLVM bitcode for NVVM, which the emulated
+ * driver runs; of all that are there the runtime loads one kind. */
+typedef struct { int32_t kind, arch; const void *data; int64_t bytes; } p3d_image;
+
+extern const p3d_image p3d_images[];          /* of the kernels that were generated; ended by an entry with data == 0 */
+extern const p3d_image p3d_library_images[];  /* of kernels/<Op>.cu; in the runtime's object, not in the emitted one */
+
+/* Work of one stream is done in order. Kernels, the functions of kernels/Kernels.h and constants are on the compute
+ * stream; a collective is on the stream of its axis; a transfer to a later stage is on the forward stream, one to an
+ * earlier stage on the backward one. */
+typedef enum {
+  P3D_STREAM_COMPUTE = 0, P3D_STREAM_TP = 1, P3D_STREAM_DP = 2, P3D_STREAM_FORWARD = 3, P3D_STREAM_BACKWARD = 4,
+  P3D_STREAM_TIED = 5, P3D_STREAM_NORM = 6
+} p3d_stream;
+
+/* Enqueues a kernel of the images: `blocks` and `threads` in one dimension; arguments[i] points to an 8-byte value. */
+void p3d_launch(p3d_context *ctx, const char *kernel, int64_t blocks, int32_t threads, void **arguments, int32_t count);
+
+/* The device's copy of a constant of the object: made at its first use, kept, known by its address. */
+void *p3d_device_constants(p3d_context *ctx, const void *host, int64_t bytes);
+
+/* The event takes the place that `stream` has now; `stream` goes on only when that place is reached. Everything before a
+ * step's order, and everything after it, the runtime orders itself. */
+void p3d_record(p3d_context *ctx, int32_t event, int32_t stream);
+void p3d_wait(p3d_context *ctx, int32_t event, int32_t stream);
+
+/* ---- Services: defined by the runtime. On a CPU all block until done; all have the run's deadline; `operation` indexes
  * "operations" and is what a message names. Reductions add in the order of the rank index in the group. --------- */
 
 /* Index of this rank on the axis (0-based) and its size; tp, dp or pp. */

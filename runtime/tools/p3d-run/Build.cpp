@@ -102,6 +102,10 @@ static void checkTogether(const Build &build) {
       userError("{}/bin/rank_{}: comes from another compilation than rank_0; "
                 "compile again",
                 build.directory, rank);
+    if (program.target != first.target)
+      userError("{}/bin/rank_{}: is for another target than rank_0; compile "
+                "again",
+                build.directory, rank);
     if (program.mesh.coordinates(rank).pp != program.stage)
       userError("{}/bin/rank_{}: is the program of stage {}, expected stage "
                 "{}; compile again",

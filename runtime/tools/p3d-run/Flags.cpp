@@ -146,6 +146,11 @@ const Flag flags[] = {
      [](CommandLine &line, const Flag &, const std::string &) {
        line.verify = true;
      }},
+    {"cuda-graph", nullptr, "capture a step as one CUDA graph and replay it",
+     Needs::Nothing,
+     [](CommandLine &line, const Flag &, const std::string &) {
+       line.run.cudaGraph = true;
+     }},
     {"timeout", "SECONDS", "longest wait of one rank for another (600)",
      Needs::Nothing,
      [](CommandLine &line, const Flag &flag, const std::string &text) {
@@ -237,7 +242,11 @@ CommandLine parseCommandLine(const std::vector<std::string> &arguments) {
   return line;
 }
 
-void checkFlagsApply(const CommandLine &line, Optimizer optimizer) {
+void checkFlagsApply(const CommandLine &line, Optimizer optimizer,
+                     Target target) {
+  if (line.run.cudaGraph && target != Target::Cuda)
+    userError("--cuda-graph has no effect: the program was compiled with "
+              "--target=cpu");
   for (const Flag &flag : flags) {
     bool applies = true;
     switch (flag.needs) {

@@ -20,8 +20,9 @@ struct CommandLine {
 /// A user error for anything that is not in the table or has no sound value.
 CommandLine parseCommandLine(const std::vector<std::string> &arguments);
 
-/// A user error for a flag that has no effect with this optimizer.
-void checkFlagsApply(const CommandLine &line, Optimizer optimizer);
+/// A user error for a flag that has no effect with this optimizer or target.
+void checkFlagsApply(const CommandLine &line, Optimizer optimizer,
+                     Target target);
 
 std::string helpText();
 

@@ -26,7 +26,8 @@ using namespace p3d;
 static void checkMemory(const Build &build) {
   int64_t needed = 0, available = 0;
   for (const Program *program : build.programs)
-    needed += program->arenaBytes;
+    if (program->target == Target::Cpu)
+      needed += program->arenaBytes;
   std::ifstream file("/proc/meminfo");
   std::string name, unit;
   int64_t kilobytes;
@@ -58,7 +59,7 @@ static void printInitialisation(const Build &build) {
 
 /// Everything that can be found wrong with the input before a rank starts.
 static void checkInputs(const Build &build, const CommandLine &line) {
-  checkFlagsApply(line, build.optimizer());
+  checkFlagsApply(line, build.optimizer(), build.any().target);
   checkMemory(build);
   std::unique_ptr<SafetensorsFile> params;
   if (!line.run.params.empty())

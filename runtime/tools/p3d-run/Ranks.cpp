@@ -36,8 +36,12 @@ Ranks::Ranks(const Build &build, const Control &control, std::vector<int> fds)
   raiseFileLimit(build.worldSize());
   inheritedFds.push_back(control.fd());
   for (int rank = 0; rank < build.worldSize(); ++rank) {
-    int fd = createArena(build.programs[rank]->arenaBytes);
-    control.header().arenaFds[rank] = fd;
+    int &fd = control.header().arenaFds[rank];
+    fd = -1;
+    // A device's arena is memory of the device.
+    if (build.programs[rank]->target != Target::Cpu)
+      continue;
+    fd = createArena(build.programs[rank]->arenaBytes);
     inheritedFds.push_back(fd);
   }
 }
@@ -45,7 +49,8 @@ Ranks::Ranks(const Build &build, const Control &control, std::vector<int> fds)
 Ranks::~Ranks() {
   stopAll();
   for (int rank = 0; rank < count(); ++rank)
-    close(control.header().arenaFds[rank]);
+    if (int fd = control.header().arenaFds[rank]; fd >= 0)
+      close(fd);
 }
 
 void Ranks::start() {
@@ -82,7 +87,10 @@ void Ranks::becomeRank(int rank, pid_t launcher) {
     fcntl(fd, F_SETFD, 0);
   std::string fdText = fmt::format("P3D_CONTROL_FD={}", control.fd());
   std::string rankText = fmt::format("P3D_RANK={}", rank);
-  std::vector<char *> environment = {fdText.data(), rankText.data()};
+  // Of several devices each rank takes its own.
+  std::string localText = fmt::format("LOCAL_RANK={}", rank);
+  std::vector<char *> environment = {fdText.data(), rankText.data(),
+                                     localText.data()};
   for (char **entry = environ; *entry; ++entry)
     environment.push_back(*entry);
   environment.push_back(nullptr);
@@ -111,7 +119,8 @@ void Ranks::reportDeath(int rank, int status) {
   if (header.failed.load(std::memory_order_acquire) == 2) {
     auto code = ExitCode(header.failureCode);
     // The report of a wait that took too long says itself who and where.
-    if (code == ExitCode::RankFailure)
+    if (code == ExitCode::RankFailure &&
+        std::strncmp(header.failure, "rank ", 5) == 0)
       throw Error(code, header.failure);
     throw Error(code, fmt::format("rank {} gave up {}: {}", header.failedRank,
                                   describePlace(control, header.failedRank),

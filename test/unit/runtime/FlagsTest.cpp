@@ -68,6 +68,7 @@ TEST(Flags, EachDoesSomething) {
   std::map<std::string, std::string> elsewhere = {
       {"steps", "Launcher.MatchesOneDevice counts them in the log"},
       {"data", "every run of the toy reads its batch by it"},
+      {"cuda-graph", "CudaLauncher.AGraphReplaysTheSame"},
       {"momentum", "refused here: the toy is compiled with AdamW"},
       {"timeout", "Launcher.ReportsAHangingRank"}};
   Tensors plain = train(toy, "");

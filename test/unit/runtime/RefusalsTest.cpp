@@ -73,6 +73,9 @@ TEST(Refusals, CommandLines) {
                 "--betas=2: expected a number from 0 to 1");
   expectRefusal(toy, "--steps=3 --lr-schedule=step",
                 "--lr-schedule=step: expected constant|cosine|linear|wsd");
+  expectRefusal(toy, "--steps=3 --cuda-graph",
+                "--cuda-graph has no effect: the program was compiled with "
+                "--target=cpu");
   expectRefusal(toy, "--steps=3 --momentum=0.9",
                 "--momentum has no effect: the program was compiled with "
                 "--optimizer=adamw");
@@ -162,6 +165,11 @@ TEST(Refusals, ExecutablesThatDoNotBelong) {
   expectRefusal(toy, "--steps=1",
                 toy.path("bin/rank_1: comes from another compilation than "
                          "rank_0; compile again"));
+  toy.setProgram(0, std::string(P3D_TOY) +
+                        "/bin/stage0 --describe | sed s/\\\"cpu/\\\"cuda/g");
+  expectRefusal(toy, "--steps=1",
+                toy.path("bin/rank_1: is for another target than rank_0; "
+                         "compile again"));
 }
 
 TEST(Refusals, WhatTheMachineCannotGive) {

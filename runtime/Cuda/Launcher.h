@@ -1,0 +1,27 @@
+// What the launchers of kernels/CudaKernels.h need, on the driver.
+#pragma once
+#include "kernels/CudaKernels.h"
+#include "runtime/Cuda/KernelTable.h"
+#include <map>
+
+namespace p3d {
+
+class Launcher : public p3d_launcher {
+public:
+  Launcher(const Context &context, KernelTable &kernels);
+
+  void enqueue(const std::string &kernel, CUstream stream, const uint32_t grid[3], const uint32_t block[3],
+               uint32_t sharedBytes, void **arguments);
+  /// Scratch of a stream, which grows to the largest that was asked for. Growing waits for the stream.
+  char *scratch(CUstream stream, int64_t bytes);
+
+private:
+  struct Scratch {
+    DeviceMemory memory;
+    int64_t bytes = 0;
+  };
+  KernelTable &kernels;
+  std::map<CUstream, Scratch> scratches;
+};
+
+} // namespace p3d
