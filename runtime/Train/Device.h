@@ -27,7 +27,8 @@ public:
   /// Lets `fill` write all bytes of the ranges. Their old contents are lost.
   virtual void write(const std::vector<ArenaRange> &ranges,
                      const std::function<void(const HostRanges &)> &fill) = 0;
-  /// Shows the ranges to `use` once everything begun before is done.
+  /// Shows the ranges to `use` once everything begun before is done; inside an
+  /// order, once what the tasks so far compute is done.
   virtual void read(const std::vector<ArenaRange> &ranges,
                     const std::function<void(const HostRanges &)> &use) = 0;
   virtual void zero(ArenaRange range) = 0;

@@ -6,6 +6,7 @@ exit code 2 and name the operation that was changed.
 """
 import json
 import math
+import os
 import re
 import struct
 import subprocess
@@ -82,6 +83,16 @@ def check_annotated(place):
     expect("annotated on 2x1x2", verify(place / "annotated", f"--data={batch}"), 0, "verified")
 
 
+def check_devices(place):
+    """Values are read between tasks, while transfers wait for their receivers."""
+    emulator = BUILD.resolve() / "lib" / "emulator"
+    if not (BUILD / "lib" / "p3d" / "base-cuda.o").exists() or not emulator.exists():
+        return print("on devices: left out, this build has no CUDA target or no emulated driver")
+    os.environ["LD_LIBRARY_PATH"] = str(emulator)
+    compile_model("llama_tiny", "1x2x1", place / "devices", "--target=cuda", "--microbatches=4")
+    expect("llama_tiny on 1x2x1 devices", verify(place / "devices", f"--data={INPUTS}/llama_tiny.safetensors", "--seed=3"), 0, "verified: 2 ranks")
+
+
 def main():
     with tempfile.TemporaryDirectory() as directory:
         place = Path(directory)
@@ -99,6 +110,7 @@ def main():
         change(llama, "layer.bwd", "graph.attention_grad", 0, r"scale = \S+", "scale = 5.0e-01")
         expect("a wrong backward operation", verify(llama, data), 2, "WRONG", r"first that differs: graph\.\w+ \(.*\) in block @layer\.bwd, which gives grads\.layer_7\S*: relative error")
         check_annotated(place)
+        check_devices(place)
         (llama / "verify" / "step.mlir").unlink()
         expect("no reference", verify(llama, data), 1, "--verify needs a compile that began with the model")
     sys.exit(f"{len(faults)} cases failed" if faults else 0)
