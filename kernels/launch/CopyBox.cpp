@@ -5,7 +5,8 @@ using namespace p3d;
 
 /// The widest unit that everything is a multiple of, in bytes.
 static int64_t unitOf(const p3d_cuda_box &box, const void *source, const void *target) {
-  uint64_t bits = reinterpret_cast<uint64_t>(source) | reinterpret_cast<uint64_t>(target) | uint64_t(box.extent[4]) | 16;
+  uint64_t bits =
+      reinterpret_cast<uint64_t>(source) | reinterpret_cast<uint64_t>(target) | uint64_t(box.extent[4]) | 16;
   for (int d = 0; d < 4; ++d)
     if (box.extent[d] > 1)
       bits |= uint64_t(box.source[d]) | uint64_t(box.target[d]);

@@ -3,8 +3,9 @@
 namespace p3d {
 
 static CublasLt openCublasLt() {
-  SharedLibrary library("libcublasLt.so.13", "it comes with the CUDA 13 toolkit; programs for --target=cuda need it for "
-                                             "matrix products");
+  SharedLibrary library("libcublasLt.so.13",
+                        "it comes with the CUDA 13 toolkit; programs for --target=cuda need it for "
+                        "matrix products");
   CublasLt table{};
 #define P3D_FIND(name) table.name = reinterpret_cast<decltype(&::name)>(library.need(P3D_CALL_NAME(name)));
   P3D_CUBLASLT_CALLS(P3D_FIND)

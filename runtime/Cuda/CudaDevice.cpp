@@ -40,8 +40,8 @@ void CudaDevice::write(const std::vector<ArenaRange> &ranges, const std::functio
 }
 
 void CudaDevice::read(const std::vector<ArenaRange> &ranges, const std::function<void(const HostRanges &)> &use) {
-  // Between tasks other streams are not waited for: a send ends only when its receiver is there, and that one may wait for
-  // what this rank does next. What a task computes with, the compute stream has waited for.
+  // Between tasks other streams are not waited for: a send ends only when its receiver is there, and that one may wait
+  // for what this rank does next. What a task computes with, the compute stream has waited for.
   HostRanges places = placesFor(ranges, staging.take(bytesOf(ranges)));
   for (size_t i = 0; i < ranges.size(); ++i)
     if (places[i] && ranges[i].bytes > 0)

@@ -41,7 +41,8 @@ double CudaDevice::gradientNorm(p3d_context &context) {
   auto *sum = reinterpret_cast<double *>(squaredNorm.get());
   P3D_CU(cuMemsetD8Async, squaredNorm.get(), 0, sizeof(double), streams.compute());
   if (normTable.tensors > 0)
-    p3d_cuda_squared_norm_table(&launcher, streams.compute(), normTable.get(), normTable.tensors, normTable.blocks, sum);
+    p3d_cuda_squared_norm_table(&launcher, streams.compute(), normTable.get(), normTable.tensors, normTable.blocks,
+                                sum);
   context.enterOperation("gradient norm");
   streams.fork();
   context.transport.sumOverNorm(sum);
@@ -65,8 +66,8 @@ void CudaDevice::update(p3d_context &context, const RunOptions &options, int64_t
   }
   if (updateTable.tensors == 0)
     return;
-  p3d_cuda_step constants = p3d_cuda_adamw_step(step, float(learningRate), float(options.beta1), float(options.beta2),
-                                                float(gradientScale));
+  p3d_cuda_step constants =
+      p3d_cuda_adamw_step(step, float(learningRate), float(options.beta1), float(options.beta2), float(gradientScale));
   upload(stepConstants.get(), &constants, sizeof(constants));
   auto *onDevice = reinterpret_cast<const p3d_cuda_step *>(stepConstants.get());
   switch (program.optimizer) {

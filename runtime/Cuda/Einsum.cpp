@@ -54,7 +54,7 @@ static uint32_t alignmentOf(const void *address, const MatmulForm &form, int64_t
   return uint32_t(bits & -bits);
 }
 
-void Einsum::choosePreference(Matmul &matmul, Alignment alignment) {
+bool Einsum::chooseAlgorithm(Matmul &matmul, Alignment alignment) {
   cublasLtMatmulPreference_t preference;
   P3D_BLASLT(cublasLtMatmulPreferenceCreate, &preference);
   MatmulPreference owner(preference);
@@ -72,12 +72,30 @@ void Einsum::choosePreference(Matmul &matmul, Alignment alignment) {
   prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment.c);
   cublasLtMatmulHeuristicResult_t found{};
   int count = 0;
-  P3D_BLASLT(cublasLtMatmulAlgoGetHeuristic, handle.get(), matmul.description.get(), matmul.first.get(),
-             matmul.second.get(), matmul.result.get(), matmul.result.get(), preference, 1, &found, &count);
-  if (count == 0) // unreachable from input: there are algorithms for any shape
-    deviceError("cuBLASLt has no algorithm for a matrix product of {} x {} x {}", matmul.form.m, matmul.form.n,
-                matmul.form.k);
+  cublasStatus_t status = cublasLt().cublasLtMatmulAlgoGetHeuristic(
+      handle.get(), matmul.description.get(), matmul.first.get(), matmul.second.get(), matmul.result.get(),
+      matmul.result.get(), preference, 1, &found, &count);
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED || (status == CUBLAS_STATUS_SUCCESS && count == 0))
+    return false;
+  checkCublasLt(status, "cublasLtMatmulAlgoGetHeuristic");
   matmul.algorithm = found.algo;
+  return true;
+}
+
+void Einsum::describe(Matmul &matmul, cudaDataType_t type, cudaDataType_t resultType) {
+  // f32 is f32: TF32 would be another compute type.
+  cublasLtMatmulDesc_t description;
+  P3D_BLASLT(cublasLtMatmulDescCreate, &description, CUBLAS_COMPUTE_32F, CUDA_R_32F);
+  matmul.description = MatmulDescription(description);
+  const MatmulForm &form = matmul.form;
+  bool first = form.transposesFirst, second = form.transposesSecond;
+  transpose(description, CUBLASLT_MATMUL_DESC_TRANSA, first);
+  transpose(description, CUBLASLT_MATMUL_DESC_TRANSB, second);
+  matmul.first = makeLayout(type, first ? form.k : form.m, first ? form.m : form.k, form.firstLeading, form.batch,
+                            form.firstStride);
+  matmul.second = makeLayout(type, second ? form.n : form.k, second ? form.k : form.n, form.secondLeading, form.batch,
+                             form.secondStride);
+  matmul.result = makeLayout(resultType, form.m, form.n, form.resultLeading, form.batch, form.resultStride);
 }
 
 std::unique_ptr<Einsum::Matmul> Einsum::choose(const p3d_einsum_plan &plan, int32_t dtype, int32_t cDtype,
@@ -95,22 +113,11 @@ std::unique_ptr<Einsum::Matmul> Einsum::choose(const p3d_einsum_plan &plan, int3
   auto matmul = std::make_unique<Matmul>();
   matmul->form = *form;
   matmul->elementBytes = info(p3d_dtype(dtype)).bytes, matmul->resultBytes = info(p3d_dtype(cDtype)).bytes;
-  // f32 is f32: TF32 would be another compute type.
-  cublasLtMatmulDesc_t description;
-  P3D_BLASLT(cublasLtMatmulDescCreate, &description, CUBLAS_COMPUTE_32F, CUDA_R_32F);
-  matmul->description = MatmulDescription(description);
-  transpose(description, CUBLASLT_MATMUL_DESC_TRANSA, form->transposesFirst);
-  transpose(description, CUBLASLT_MATMUL_DESC_TRANSB, form->transposesSecond);
-  bool first = form->transposesFirst, second = form->transposesSecond;
-  matmul->first = makeLayout(*type, first ? form->k : form->m, first ? form->m : form->k, form->firstLeading,
-                             form->batch, form->firstStride);
-  matmul->second = makeLayout(*type, second ? form->n : form->k, second ? form->k : form->n, form->secondLeading,
-                              form->batch, form->secondStride);
-  matmul->result = makeLayout(*resultType, form->m, form->n, form->resultLeading, form->batch, form->resultStride);
-  choosePreference(*matmul, {alignmentOf(a, *form, &LoopNest::Loop::a, matmul->elementBytes),
-                             alignmentOf(b, *form, &LoopNest::Loop::b, matmul->elementBytes),
-                             alignmentOf(c, *form, &LoopNest::Loop::c, matmul->resultBytes)});
-  return matmul;
+  describe(*matmul, *type, *resultType);
+  bool isPossible = chooseAlgorithm(*matmul, {alignmentOf(a, *form, &LoopNest::Loop::a, matmul->elementBytes),
+                                              alignmentOf(b, *form, &LoopNest::Loop::b, matmul->elementBytes),
+                                              alignmentOf(c, *form, &LoopNest::Loop::c, matmul->resultBytes)});
+  return isPossible ? std::move(matmul) : nullptr;
 }
 
 void Einsum::multiply(const Matmul &matmul, const char *a, const char *b, char *c, bool accumulates) {

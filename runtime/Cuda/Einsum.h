@@ -29,7 +29,9 @@ private:
 
   std::unique_ptr<Matmul> choose(const p3d_einsum_plan &plan, int32_t dtype, int32_t cDtype, const void *a,
                                  const void *b, const void *c);
-  void choosePreference(Matmul &matmul, Alignment alignment);
+  static void describe(Matmul &matmul, cudaDataType_t type, cudaDataType_t resultType);
+  /// Whether there is an algorithm for operands with this alignment.
+  bool chooseAlgorithm(Matmul &matmul, Alignment alignment);
   void multiply(const Matmul &matmul, const char *a, const char *b, char *c, bool accumulates);
 
   p3d_launcher *launcher;

@@ -14,9 +14,7 @@ static bool hasKind(const p3d_image *table, int32_t kind) {
 
 KernelTable::KernelTable(const std::vector<const p3d_image *> &tables) {
   for (const p3d_image *table : tables) {
-    int32_t kind = driver().acceptsBitcode   ? P3D_BITCODE
-                   : hasKind(table, P3D_FATBIN) ? P3D_FATBIN
-                                                : P3D_PTX;
+    int32_t kind = driver().acceptsBitcode ? P3D_BITCODE : hasKind(table, P3D_FATBIN) ? P3D_FATBIN : P3D_PTX;
     for (const p3d_image *image = table; image->data; ++image)
       if (image->kind == kind)
         modules.push_back(loadModule(image->data));

@@ -6,7 +6,8 @@ static Launcher &self(p3d_launcher *launcher) { return *static_cast<Launcher *>(
 
 Launcher::Launcher(const Context &context, KernelTable &kernels) : kernels(kernels) {
   p3d_launcher::launch = [](p3d_launcher *launcher, const char *kernel, void *stream, const uint32_t grid[3],
-                            const uint32_t block[3], uint32_t sharedBytes, void **arguments, const uint32_t *, uint32_t) {
+                            const uint32_t block[3], uint32_t sharedBytes, void **arguments, const uint32_t *,
+                            uint32_t) {
     self(launcher).enqueue(kernel, static_cast<CUstream>(stream), grid, block, sharedBytes, arguments);
   };
   p3d_launcher::workspace = [](p3d_launcher *launcher, void *stream, int64_t bytes) {

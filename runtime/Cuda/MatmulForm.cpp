@@ -38,9 +38,8 @@ static std::optional<MatmulForm> formOf(bool isSwapped, int64_t m, int64_t n, in
 }
 
 static std::optional<MatmulForm> formOf(const EinsumLoops &e) {
-  std::optional<MatmulForm> form =
-      formOf(false, e.m, e.n, e.k, viewOf(e.m, e.k, e.aM, e.aK), viewOf(e.k, e.n, e.bK, e.bN),
-             viewOf(e.m, e.n, e.cM, e.cN));
+  std::optional<MatmulForm> form = formOf(false, e.m, e.n, e.k, viewOf(e.m, e.k, e.aM, e.aK),
+                                          viewOf(e.k, e.n, e.bK, e.bN), viewOf(e.m, e.n, e.cM, e.cN));
   if (form)
     return form;
   return formOf(true, e.n, e.m, e.k, viewOf(e.n, e.k, e.bN, e.bK), viewOf(e.k, e.m, e.aK, e.aM),

@@ -1,5 +1,5 @@
-// An einsum's plan as cuBLASLt can express it: column-major matrices, transposed or not, in one strided batch, with a few
-// more loops around on the host.
+// An einsum's plan as cuBLASLt can express it: column-major matrices, transposed or not, in one strided batch, with a
+// few more loops around on the host.
 #pragma once
 #include "kernels/cpu/EinsumPlan.h"
 #include <optional>

@@ -9,8 +9,8 @@ public:
   /// Copies run on `stream`.
   explicit Staging(CUstream stream) : stream(stream) {}
 
-  /// Memory that no copy uses. It is the caller's until all copies are waited for; where too little is left, that is done
-  /// here.
+  /// Memory that no copy uses. It is the caller's until all copies are waited for; where too little is left, that is
+  /// done here.
   char *take(int64_t bytes);
   /// All copies are done.
   void clear() { used = 0; }

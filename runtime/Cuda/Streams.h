@@ -1,5 +1,5 @@
-// The streams of a rank and the events between them. A step's order begins and ends on the compute stream: another stream
-// waits for the beginning when it is first used, and the end waits for all that were used.
+// The streams of a rank and the events between them. A step's order begins and ends on the compute stream: another
+// stream waits for the beginning when it is first used, and the end waits for all that were used.
 #pragma once
 #include "runtime/Cuda/Owners.h"
 #include "runtime/include/p3d/runtime.h"

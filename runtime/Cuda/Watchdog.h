@@ -1,6 +1,6 @@
 // Watches what was enqueued on the streams of communication: publishes what the rank waits for, so that the reports of
-// others find it, and ends the run when an operation has begun but is not done within the deadline, or fails. A thread of
-// its own: the host may itself be held up by a full queue, or by the making of a communicator.
+// others find it, and ends the run when an operation has begun but is not done within the deadline, or fails. A thread
+// of its own: the host may itself be held up by a full queue, or by the making of a communicator.
 #pragma once
 #include "runtime/Comm/SharedMemory/Communicator.h"
 #include "runtime/Cuda/Owners.h"
@@ -15,11 +15,11 @@ namespace p3d {
 
 /// An operation that needs other ranks.
 struct Operation {
-  Activity activity;            ///< InCollective, Receiving or AwaitingReceiver; Running: a whole step
-  const Communicator *group;    ///< of a collective
-  Call call;                    ///< of a collective, stamped
-  int peer = -1;                ///< of a transfer
-  std::string transfer;         ///< what it is, for reports
+  Activity activity;         ///< InCollective, Receiving or AwaitingReceiver; Running: a whole step
+  const Communicator *group; ///< of a collective
+  Call call;                 ///< of a collective, stamped
+  int peer = -1;             ///< of a transfer
+  std::string transfer;      ///< what it is, for reports
 };
 
 class Watchdog {
@@ -44,7 +44,7 @@ private:
   struct Watched {
     Operation operation;
     Place place;
-    Event begun, done; ///< none for what the host does
+    Event begun, done;     ///< none for what the host does
     int64_t waitedNs = -1; ///< since it was seen to have begun; -1: it has not
   };
   Place place() const;

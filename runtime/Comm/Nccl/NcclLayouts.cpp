@@ -129,9 +129,8 @@ static Exchange exchangeOf(p3d_dtype dtype, int rank, const int64_t *shape, int 
   return e;
 }
 
-void NcclTransport::allToAll(p3d_axis axis, p3d_dtype dtype, const void *src, void *dst, int rank,
-                             const int64_t *shape, int gatherDim, int64_t gatherChunk, int splitDim,
-                             int64_t splitChunk) {
+void NcclTransport::allToAll(p3d_axis axis, p3d_dtype dtype, const void *src, void *dst, int rank, const int64_t *shape,
+                             int gatherDim, int64_t gatherChunk, int splitDim, int64_t splitChunk) {
   Group &group = groupOf(axis, 0);
   int size = group.size(), self = group.identity.self();
   if (rank > maxShapeRank || gatherDim == splitDim || gatherDim < 0 || gatherDim >= rank || splitDim < 0 ||

@@ -170,7 +170,10 @@ void NcclTransport::send(int toStage, int value, int64_t mb, int64_t slot, const
   int peer = peerOf(toStage);
   Group &line = lineTo(toStage);
   CUstream stream = device.streams.use(line.stream);
-  Operation operation{Activity::AwaitingReceiver, nullptr, {}, peer,
+  Operation operation{Activity::AwaitingReceiver,
+                      nullptr,
+                      {},
+                      peer,
                       fmt::format("for transfer {} of microbatch {} to be received by", value, mb)};
   enqueueWatched(stream, operation, [&] {
     P3D_NCCL(ncclSend, data, size_t(bytes), ncclInt8, indexOf(line.identity.members(), peer), line.communicator.get(),
@@ -188,16 +191,15 @@ void NcclTransport::receive(int fromStage, int value, int64_t mb, void *data, in
   // A value from an earlier stage goes forward.
   Group &line = fromStage < at.pp ? *forward : *backward;
   CUstream stream = device.streams.use(line.stream);
-  Operation operation{Activity::Receiving, nullptr, {}, peer,
-                      fmt::format("for transfer {} of microbatch {} from", value, mb)};
+  Operation operation{
+      Activity::Receiving, nullptr, {}, peer, fmt::format("for transfer {} of microbatch {} from", value, mb)};
   enqueueWatched(stream, operation, [&] {
     P3D_NCCL(ncclRecv, data, size_t(bytes), ncclInt8, indexOf(line.identity.members(), peer), line.communicator.get(),
              stream);
   });
 }
 
-void NcclTransport::enqueueWatched(CUstream stream, const Operation &operation,
-                                   const std::function<void()> &enqueue) {
+void NcclTransport::enqueueWatched(CUstream stream, const Operation &operation, const std::function<void()> &enqueue) {
   if (device.streams.isCapturing())
     enqueue();
   else

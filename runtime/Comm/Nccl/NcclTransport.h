@@ -1,5 +1,6 @@
-// Communication between GPUs: NCCL on one stream for each axis, two for the stages of a pipeline, so that transfers of the
-// two directions cannot block each other. Operations are enqueued; their order against other streams is the program's.
+// Communication between GPUs: NCCL on one stream for each axis, two for the stages of a pipeline, so that transfers of
+// the two directions cannot block each other. Operations are enqueued; their order against other streams is the
+// program's.
 #pragma once
 #include "runtime/Comm/Nccl/IdExchange.h"
 #include "runtime/Comm/Nccl/NcclLibrary.h"

@@ -1,5 +1,5 @@
-// Einsums on an emulated device against the double-precision reference: by cuBLASLt, and by the kernel where cuBLASLt has no
-// form. Each test is a process of its own, since a device does not outlive a fork.
+// Einsums on an emulated device against the double-precision reference: by cuBLASLt, and by the kernel where cuBLASLt
+// has no form. Each test is a process of its own, since a device does not outlive a fork.
 #include "kernels/reference/Reference.h"
 #include "runtime/Cuda/CudaDevice.h"
 #include "runtime/DType.h"
@@ -61,16 +61,15 @@ double errorOf(CudaDevice &device, const p3d_einsum_plan &plan, p3d_dtype dtype,
     for (p3d_dtype dtype : {P3D_F32, P3D_BF16, P3D_F16})
       for (p3d_dtype cDtype : {P3D_F32, dtype})
         for (bool accumulates : {false, true})
-          if (double error = errorOf(device, plan, dtype, cDtype, accumulates);
-              error > (cDtype == P3D_BF16 ? 8 : cDtype == P3D_F16 ? 1 : 0))
+          if (double error = errorOf(device, plan, dtype, cDtype, accumulates); error > (cDtype == P3D_BF16  ? 8
+                                                                                         : cDtype == P3D_F16 ? 1
+                                                                                                             : 0))
             fmt::print(stderr, "{} to {}: {}\n", info(dtype).name, info(cDtype).name, error);
   }
   exit(0);
 }
 
-void expectRight(const p3d_einsum_plan &plan) {
-  EXPECT_EXIT(check(plan), testing::ExitedWithCode(0), "^$");
-}
+void expectRight(const p3d_einsum_plan &plan) { EXPECT_EXIT(check(plan), testing::ExitedWithCode(0), "^$"); }
 
 TEST(CudaEinsum, Products) {
   expectRight(dense(3, 5, 7));

@@ -22,8 +22,8 @@ TEST(CudaLauncher, DelaysChangeNothing) {
   for (int seed = 1; seed <= 3; ++seed) {
     ToyRun toy;
     std::string file = toy.path("end.safetensors");
-    CommandResult result = toy.run("--steps=2 --seed=3 --export=" + file,
-                                   emulator + "P3D_EMULATOR_SEED=" + std::to_string(seed));
+    CommandResult result =
+        toy.run("--steps=2 --seed=3 --export=" + file, emulator + "P3D_EMULATOR_SEED=" + std::to_string(seed));
     ASSERT_EQ(result.exitCode, 0) << result.output;
     std::string hash = runCommand("cksum < " + file).output;
     EXPECT_EQ(hash, first.empty() ? hash : first);
@@ -36,8 +36,7 @@ TEST(CudaLauncher, AGraphReplaysTheSame) {
   for (int isGraph = 0; isGraph < 2; ++isGraph) {
     ToyRun toy;
     std::string file = toy.path("end.safetensors");
-    CommandResult result =
-        toy.run("--steps=4 --seed=3 --export=" + file + (isGraph ? " --cuda-graph" : ""), emulator);
+    CommandResult result = toy.run("--steps=4 --seed=3 --export=" + file + (isGraph ? " --cuda-graph" : ""), emulator);
     ASSERT_EQ(result.exitCode, 0) << result.output;
     files[isGraph] = runCommand("cksum < " + file).output;
   }
@@ -48,8 +47,9 @@ TEST(CudaLauncher, AGraphThatHangs) {
   ToyRun toy; // rank 3 does not take part in the second step's sum
   CommandResult result = toy.run("--steps=3 --seed=3 --cuda-graph --timeout=2", emulator + "TOY_REDUCE=4");
   EXPECT_EQ(result.exitCode, 3);
-  EXPECT_THAT(result.output, HasSubstr(" waited 2 s at step 2 for the graph of the whole step; without --cuda-graph the "
-                                       "operation is named"));
+  EXPECT_THAT(result.output,
+              HasSubstr(" waited 2 s at step 2 for the graph of the whole step; without --cuda-graph the "
+                        "operation is named"));
 }
 
 /// Runs two steps of the toy and expects an end by a rank's failure with this text.
@@ -68,12 +68,15 @@ TEST(CudaLauncher, WhatTheMachineLacks) {
   EXPECT_THAT(result.output,
               AllOf(HasSubstr("gave up at step 0, operation \"start of the device\": libcuda.so.1 cannot be opened: "),
                     HasSubstr("it comes with the NVIDIA driver, which a program for --target=cuda needs")));
-  expectFailure("P3D_EMULATOR_DEVICES=0", HasSubstr("this machine has no CUDA device, or CUDA_VISIBLE_DEVICES hides it"));
-  expectFailure("P3D_EMULATOR_DEVICES=7",
-                HasSubstr("rank 7 gave up at step 0, operation \"start of the device\": local rank 7 needs a device of its "
-                          "own, and this machine shows 7; start fewer ranks here"));
-  expectFailure("P3D_EMULATOR_MEMORY=256",
-                HasSubstr("the device has too little memory: 0.000 GiB for its arena, and 0.000 of 0.000 GiB are free"));
+  expectFailure("P3D_EMULATOR_DEVICES=0",
+                HasSubstr("this machine has no CUDA device, or CUDA_VISIBLE_DEVICES hides it"));
+  expectFailure(
+      "P3D_EMULATOR_DEVICES=7",
+      HasSubstr("rank 7 gave up at step 0, operation \"start of the device\": local rank 7 needs a device of its "
+                "own, and this machine shows 7; start fewer ranks here"));
+  expectFailure(
+      "P3D_EMULATOR_MEMORY=256",
+      HasSubstr("the device has too little memory: 0.000 GiB for its arena, and 0.000 of 0.000 GiB are free"));
 }
 
 /// The emulator's libraries but one, in whose place is `other`, or a file that is no library: this machine may have the
@@ -104,9 +107,8 @@ TEST(CudaLauncher, LibrariesThatAreMissing) {
   ToyRun toy;
   CommandResult result = toy.run("--steps=1", LibrariesBut("libnccl.so.2").environment());
   EXPECT_EQ(result.exitCode, 3);
-  EXPECT_THAT(result.output,
-              AllOf(HasSubstr("operation \"making of communicators\": libnccl.so.2 cannot be opened: "),
-                    HasSubstr("; a program of several ranks for --target=cuda needs NCCL")));
+  EXPECT_THAT(result.output, AllOf(HasSubstr("operation \"making of communicators\": libnccl.so.2 cannot be opened: "),
+                                   HasSubstr("; a program of several ranks for --target=cuda needs NCCL")));
   result = toy.run("--steps=1", LibrariesBut("libcublasLt.so.13").environment());
   EXPECT_EQ(result.exitCode, 3);
   EXPECT_THAT(result.output, HasSubstr("; it comes with the CUDA 13 toolkit; programs for --target=cuda need it for "
@@ -117,7 +119,8 @@ TEST(CudaLauncher, LibrariesThatAreMissing) {
 }
 
 TEST(CudaLauncher, ARankThatHangs) {
-  expectFailure("TOY_HANG=1", HasSubstr("rank 1 holds up the others: rank 1 is at step 2 in task forward, microbatch 0"),
+  expectFailure("TOY_HANG=1",
+                HasSubstr("rank 1 holds up the others: rank 1 is at step 2 in task forward, microbatch 0"),
                 "--timeout=2");
 }
 

@@ -88,8 +88,8 @@ static void synchronize(p3d_context *ctx, char *arena, int64_t mb, int64_t slot)
 
 const p3d_task p3d_tasks[] = {forward, backward, synchronize};
 
-__asm__(".section .rodata.toy,\"a\"\n.balign 16\ntoy_bitcode:\n.incbin \"" TOY_BITCODE "\"\ntoy_bitcode_end:\n.zero 64\n"
+__asm__(".section .rodata.toy,\"a\"\n.balign 16\ntoy_bitcode:\n.incbin \"" TOY_BITCODE
+        "\"\ntoy_bitcode_end:\n.zero 64\n"
         ".section .nv_fatbin,\"a\"\n.balign 16\ntoy_fatbin:\n.incbin \"" TOY_FATBIN "\"\n.text\n");
 extern const char toy_bitcode[], toy_fatbin[];
-const p3d_image p3d_images[] = {
-    {P3D_BITCODE, 0, toy_bitcode, 0}, {P3D_FATBIN, 0, toy_fatbin, 0}, {0, 0, 0, 0}};
+const p3d_image p3d_images[] = {{P3D_BITCODE, 0, toy_bitcode, 0}, {P3D_FATBIN, 0, toy_fatbin, 0}, {0, 0, 0, 0}};

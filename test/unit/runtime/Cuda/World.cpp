@@ -37,7 +37,8 @@ public:
   }
   void reduceScatter(p3d_axis axis, p3d_reduce_kind kind, p3d_dtype dtype, const void *src, void *dst, int64_t outer,
                      int64_t chunk, int64_t full, int64_t inner) override {
-    mirror([&](Transport &on) { on.reduceScatter(axis, kind, dtype, there(src), there(dst), outer, chunk, full, inner); });
+    mirror(
+        [&](Transport &on) { on.reduceScatter(axis, kind, dtype, there(src), there(dst), outer, chunk, full, inner); });
   }
   void allToAll(p3d_axis axis, p3d_dtype dtype, const void *src, void *dst, int dims, const int64_t *shape,
                 int gatherDim, int64_t gatherChunk, int splitDim, int64_t splitChunk) override {
@@ -94,8 +95,10 @@ void runAsRank(int rank, const Mesh &mesh, const Control &control, const std::fu
     program.arenaBytes = arenaBytes;
     MirroredTransport transport(program, rank, control, int64_t(timeoutSeconds * 1e9));
     control.rank(rank).activity.store(uint32_t(Activity::Running));
-    WorldRank world{rank, mesh.coordinates(rank), program, transport.arena(), transport, control.rank(rank),
-                    [](p3d_dtype dtype) { return dtype != P3D_I16 && dtype != P3D_UI16; }};
+    WorldRank world{
+        rank, mesh.coordinates(rank), program, transport.arena(), transport, control.rank(rank), [](p3d_dtype dtype) {
+          return dtype != P3D_I16 && dtype != P3D_UI16;
+        }};
     body(world);
   } catch (const std::exception &error) {
     std::strncpy(report, error.what(), reportBytes - 1);
@@ -104,13 +107,12 @@ void runAsRank(int rank, const Mesh &mesh, const Control &control, const std::fu
 
 } // namespace
 
-std::vector<std::string> runWorld(const Mesh &mesh, const std::function<void(WorldRank &)> &body,
-                                  double timeoutSeconds, int64_t arenaBytes) {
+std::vector<std::string> runWorld(const Mesh &mesh, const std::function<void(WorldRank &)> &body, double timeoutSeconds,
+                                  int64_t arenaBytes) {
   int size = mesh.size();
   Control control = Control::create(size);
   size_t bytes = reportBytes * size_t(size);
-  char *reports =
-      static_cast<char *>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  char *reports = static_cast<char *>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   std::vector<pid_t> pids;
   for (int rank = 0; rank < size; ++rank) {
     pid_t pid = fork();
