@@ -165,14 +165,22 @@ private:
       body.map(position.getResult(), positions[position.getDim()]);
       return;
     }
-    // Functions of the C library are those of the device's.
     if (auto call = dyn_cast<func::CallOp>(op)) {
-      Value x = body.lookup(call.getOperand(0));
-      bool isSine = call.getCallee() == "sinf";
-      body.map(call.getResult(0), isSine ? builder.create<math::SinOp>(loc, x).getResult() : builder.create<math::CosOp>(loc, x).getResult());
+      body.map(call.getResult(0), callDevice(call, body.lookup(call.getOperand(0))));
       return;
     }
     builder.clone(op, body);
+  }
+
+  /// A function of the C library is libdevice's of the same name.
+  Value callDevice(func::CallOp call, Value x) {
+    std::string name = ("__nv_" + call.getCallee()).str();
+    if (!module.lookupSymbol(name)) {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(module.getBody());
+      builder.create<func::FuncOp>(loc, name, call.getCalleeType()).setPrivate();
+    }
+    return builder.create<func::CallOp>(loc, name, call.getResultTypes(), x).getResult(0);
   }
 
   /// Loops over the reduced dimensions from `depth` on, within which the accumulator goes from element to element.

@@ -18,7 +18,7 @@ def MapKernels : Pass<"p3d-map-kernels", "::mlir::ModuleOp"> {
 
         func.func @kernel.tanh(..) { linalg.generic .. }   ->   gpu.module @kernels { gpu.func @kernel.tanh(..) kernel { %i = .. ; .. memref.store } }
   }];
-  let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect", "::mlir::memref::MemRefDialect",
+  let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::func::FuncDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect", "::mlir::memref::MemRefDialect",
                            "::mlir::NVVM::NVVMDialect", "::mlir::cf::ControlFlowDialect"];
 }
 

@@ -15,7 +15,14 @@ import tempfile
 from pathlib import Path
 
 INPUTS = Path(__file__).resolve().parent.parent / "Inputs"
-BUILD = Path(sys.argv[1])
+BUILD = Path(sys.argv[1]).resolve()
+EMULATOR = BUILD / "lib" / "emulator"
+# What programs are compiled for, and what their runs find in the environment.
+TARGETS = {"cpu": {}}
+if (BUILD / "lib" / "p3d" / "base-cuda.o").exists() and EMULATOR.exists():
+    TARGETS["cuda"] = {"LD_LIBRARY_PATH": str(EMULATOR)}
+else:
+    print("cuda: left out, this build has no CUDA target or no emulated driver")
 faults = []
 
 
@@ -23,8 +30,8 @@ def compile_model(model, mesh, out, *flags):
     subprocess.run([BUILD / "bin" / "p3dc", INPUTS / f"{model}.mlir", f"--mesh={mesh}", *flags, "-o", out], check=True, stdout=subprocess.DEVNULL)
 
 
-def verify(out, *flags):
-    return subprocess.run([BUILD / "bin" / "p3d-run", out, "--verify", *flags], capture_output=True, text=True)
+def verify(out, *flags, **variables):
+    return subprocess.run([BUILD / "bin" / "p3d-run", out, "--verify", *flags], capture_output=True, text=True, env={**os.environ, **variables})
 
 
 def expect(what, run, code, *texts):
@@ -70,27 +77,65 @@ module @annotated {
 """
 
 
+FUNCTIONS = ["exponential_minus_one", "log_plus_one", "cbrt", "sine", "cosine", "tanh", "logistic", "exponential", "sqrt", "rsqrt", "log", "floor", "abs"]
+
+
+def functions_model():
+    """A loss with each function of one scalar; arguments are positive, apart from each other, and of any size."""
+    lines, total = [], "%zero"
+    for i, name in enumerate([f"stablehlo.{function}" for function in FUNCTIONS] + ["chlo.erfc", "chlo.erf"]):
+        kind = ": tensor<64xf32>" if name.startswith("stablehlo") else ": tensor<64xf32> -> tensor<64xf32>"
+        lines.append(f"%f{i} = {name} %p {kind}")
+        lines.append(f"%s{i} = stablehlo.reduce(%f{i} init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<64xf32>, tensor<f32>) -> tensor<f32>")
+        lines.append(f"%t{i} = stablehlo.add {total}, %s{i} : tensor<f32>")
+        total = f"%t{i}"
+    return f"""
+module @functions {{
+  func.func public @main(%w: tensor<64xf32> loc("params['w']"), %x: tensor<64xf32> loc("batch['x']")) -> tensor<f32> {{
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %p = stablehlo.multiply %w, %x : tensor<64xf32>
+    {chr(10).join(lines)}
+    return {total} : tensor<f32>
+  }}
+}}
+"""
+
+
+def write_tensor(path, name, shape, values):
+    """A safetensors file of one f32 tensor."""
+    data = struct.pack(f"<{len(values)}f", *values)
+    header = json.dumps({name: {"dtype": "F32", "shape": shape, "data_offsets": [0, len(data)]}}).encode()
+    path.write_bytes(struct.pack("<Q", len(header)) + header + data)
+
+
+def check_functions(place):
+    """Functions of the C library and of the device are those that the model names."""
+    (place / "functions.mlir").write_text(functions_model())
+    write_tensor(place / "w.safetensors", "params.w", [64], [0.05 + 0.04 * i for i in range(64)])
+    write_tensor(place / "x.safetensors", "batch.x", [64], [1 + 0.3 * math.sin(i) for i in range(64)])
+    for target, variables in TARGETS.items():
+        subprocess.run([BUILD / "bin" / "p3dc", place / "functions.mlir", f"--target={target}", "-o", place / target], check=True, stdout=subprocess.DEVNULL)
+        run = verify(place / target, f"--data={place}/x.safetensors", f"--params={place}/w.safetensors", **variables)
+        expect(f"every function of a scalar, on {target}", run, 0, "verified")
+
+
 def check_annotated(place):
     """Annotations inside decide where values lie, and nothing else."""
     (place / "annotated.mlir").write_text(ANNOTATED)
     sharded = subprocess.run([BUILD / "bin" / "p3dc", place / "annotated.mlir", "--mesh=2x1x2", "--emit=shard"], capture_output=True, text=True)
     expect("annotations inside are obeyed", sharded, 0, r"tanh.*<\[{dp:4},{tp:32}\]>", r"reshard.*to <\[{dp:4},{}\]> why .the user wants it so")
     batch = place / "batch.safetensors"
-    values = struct.pack("<128f", *(math.sin(i) for i in range(128)))
-    header = json.dumps({"batch.x": {"dtype": "F32", "shape": [8, 16], "data_offsets": [0, len(values)]}}).encode()
-    batch.write_bytes(struct.pack("<Q", len(header)) + header + values)
+    write_tensor(batch, "batch.x", [8, 16], [math.sin(i) for i in range(128)])
     subprocess.run([BUILD / "bin" / "p3dc", place / "annotated.mlir", "--mesh=2x1x2", "-o", place / "annotated"], check=True, stdout=subprocess.DEVNULL)
     expect("annotated on 2x1x2", verify(place / "annotated", f"--data={batch}"), 0, "verified")
 
 
 def check_devices(place):
     """Values are read between tasks, while transfers wait for their receivers."""
-    emulator = BUILD.resolve() / "lib" / "emulator"
-    if not (BUILD / "lib" / "p3d" / "base-cuda.o").exists() or not emulator.exists():
-        return print("on devices: left out, this build has no CUDA target or no emulated driver")
-    os.environ["LD_LIBRARY_PATH"] = str(emulator)
+    if "cuda" not in TARGETS:
+        return
     compile_model("llama_tiny", "1x2x1", place / "devices", "--target=cuda", "--microbatches=4")
-    expect("llama_tiny on 1x2x1 devices", verify(place / "devices", f"--data={INPUTS}/llama_tiny.safetensors", "--seed=3"), 0, "verified: 2 ranks")
+    expect("llama_tiny on 1x2x1 devices", verify(place / "devices", f"--data={INPUTS}/llama_tiny.safetensors", "--seed=3", **TARGETS["cuda"]), 0, "verified: 2 ranks")
 
 
 def main():
@@ -110,6 +155,7 @@ def main():
         change(llama, "layer.bwd", "graph.attention_grad", 0, r"scale = \S+", "scale = 5.0e-01")
         expect("a wrong backward operation", verify(llama, data), 2, "WRONG", r"first that differs: graph\.\w+ \(.*\) in block @layer\.bwd, which gives grads\.layer_7\S*: relative error")
         check_annotated(place)
+        check_functions(place)
         check_devices(place)
         (llama / "verify" / "step.mlir").unlink()
         expect("no reference", verify(llama, data), 1, "--verify needs a compile that began with the model")
