@@ -42,7 +42,8 @@ def PropagateShardings : Pass<"p3d-propagate-shardings", "mlir::ModuleOp"> {
     Option<"tp", "tp", "int64_t", "1", "size of the tensor-parallel axis">,
     Option<"pp", "pp", "int64_t", "1", "number of stages">,
     Option<"dp", "dp", "int64_t", "1", "number of replicas">,
-    Option<"microbatches", "microbatches", "int64_t", "1", "microbatches per replica and step; 0: 1 without a pipeline, else the largest divisor of the replica's batch not above 2 x pp">];
+    Option<"microbatches", "microbatches", "int64_t", "1", "microbatches per replica and step; 0: 1 without a pipeline, else the largest divisor of the replica's batch not above 2 x pp">,
+    Option<"cutSequence", "cut-sequence", "bool", "true", "whether tp may cut the sequence, dimension 1 of the integer inputs">];
 }
 
 def VerifyShardings : Pass<"p3d-verify-shardings", "mlir::ModuleOp"> {

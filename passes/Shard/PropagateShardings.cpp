@@ -162,7 +162,7 @@ struct PropagateShardingsPass : shard::impl::PropagateShardingsBase<PropagateSha
     if (failed(checkBatch(module, classes)))
       return signalPassFailure();
     FailureOr<UserShardings> user = readUserShardings(module, classes);
-    if (failed(user))
+    if (failed(user) || (!cutSequence && failed(keepSequence(module, classes, *user))))
       return signalPassFailure();
     SmallVector<bool> cut = chooseTensorParallel(module, classes, mesh, *user);
     ShardingAnalysis analysis(module, classes, {mesh, cut, &user->constraints});
@@ -171,6 +171,23 @@ struct PropagateShardingsPass : shard::impl::PropagateShardingsBase<PropagateSha
       return signalPassFailure();
     ShardingWriter(module, analysis, mesh).write();
     markBatch(module, classes);
+  }
+
+  /// Forbids that tp cuts the sequence.
+  LogicalResult keepSequence(ModuleOp module, const DimClasses &classes, UserShardings &user) {
+    for (auto program : module.getOps<graph::ProgramOp>())
+      for (BlockArgument argument : program.getBody().getArguments()) {
+        auto role = program.getArgAttrOfType<StringAttr>(argument.getArgNumber(), graph::kRoleAttr);
+        RankedTensorType type = tensorType(argument);
+        bool isTokens = role && role.getValue() == "input" && isa<IntegerType>(type.getElementType()) && type.getRank() > 1;
+        int cls = isTokens ? classes.classOf(argument, 1) : DimClasses::kNone;
+        if (cls == DimClasses::kNone || cls == classes.batchClass())
+          continue;
+        if (user.fixed[cls].value_or(false))
+          return emitError(argument.getLoc()) << "an annotation shards the sequence over tp, which --sequence-parallel=off forbids; leave out one of them";
+        user.fixed[cls] = false;
+      }
+    return success();
   }
 
   /// Files hold the whole batch: along which dimension of an input, cut or not.

@@ -28,7 +28,7 @@ EFFECTS = {
     "cpu": ("x86-64", [], "bin/stage0"),
 }
 # Flags that say what is written or printed, shown by the tests of that name.
-ELSEWHERE = {"gpu-arch": "cuda", "o": "bad-output", "emit": "levels", "from": "levels", "dump": "levels", "timing": "levels", "sequence-parallel": "flags"}
+ELSEWHERE = {"gpu-arch": "cuda", "o": "bad-output", "emit": "levels", "from": "levels", "dump": "levels", "timing": "levels", "sequence-parallel": "collectives"}
 
 
 def compile(flags, looked_at):
