@@ -77,6 +77,24 @@ Expected<Tensor> p3d::argumentFrom(ProgramOp program, unsigned index, ArrayRef<T
   return tensor;
 }
 
+Expected<std::vector<Tensor>> p3d::argumentsFrom(ProgramOp program, ArrayRef<std::string> paths) {
+  std::vector<TensorFile> files;
+  for (const std::string &path : paths) {
+    Expected<TensorFile> file = TensorFile::open(path);
+    if (!file)
+      return file.takeError();
+    files.push_back(std::move(*file));
+  }
+  std::vector<Tensor> arguments;
+  for (unsigned i = 0; i < program.getNumArguments(); ++i) {
+    Expected<Tensor> argument = argumentFrom(program, i, files);
+    if (!argument)
+      return argument.takeError();
+    arguments.push_back(std::move(*argument));
+  }
+  return arguments;
+}
+
 NamedTensors p3d::namedResults(ProgramOp program, ArrayRef<Tensor> results) {
   NamedTensors named;
   StringMap<size_t> places;

@@ -9,6 +9,9 @@ namespace p3d {
 /// An error names the argument and what was expected.
 llvm::Expected<graph::Tensor> argumentFrom(graph::ProgramOp program, unsigned index, llvm::ArrayRef<TensorFile> files);
 
+/// All arguments of `program`, from the files at `paths`.
+llvm::Expected<std::vector<graph::Tensor>> argumentsFrom(graph::ProgramOp program, llvm::ArrayRef<std::string> paths);
+
 /// `results` under their `graph.name`, pieces put together. A result without a name is `result<N>`.
 NamedTensors namedResults(graph::ProgramOp program, llvm::ArrayRef<graph::Tensor> results);
 

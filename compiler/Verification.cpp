@@ -48,13 +48,6 @@ std::string placeOf(mlir::Location location) {
 
 std::string describe(mlir::Operation *op) { return formatv("{0} ({1})", op->getName().getStringRef(), placeOf(op->getLoc())).str(); }
 
-/// As the stages name what a call leaves for the backward pass.
-std::string nameOf(CallOp call) {
-  if (auto layer = call.getLayer())
-    return "layer" + std::to_string(*layer);
-  return call.getCallee().rsplit('.').first.str();
-}
-
 /// The operation that makes result `number` of a call; null if the block only passes an argument on.
 mlir::Operation *makerOf(CallOp call, unsigned number) {
   return call.lookupBlock().getBody().front().getTerminator()->getOperand(number).getDefiningOp();
@@ -159,7 +152,7 @@ Tolerances p3d::tolerancesOf(ProgramOp program) {
       if (auto tensor = dyn_cast<mlir::RankedTensorType>(type); tensor && isa<mlir::FloatType>(tensor.getElementType()))
         isNarrow |= tensor.getElementTypeBitWidth() < 32;
   });
-  return isNarrow ? Tolerances{1e-3, 1e-1, 3e-2} : Tolerances{1e-6, 1e-5, 1e-5};
+  return isNarrow ? kNarrowTolerances : kF32Tolerances;
 }
 
 double p3d::relativeError(const Tensor &found, const Tensor &expected, double smallestNorm) {

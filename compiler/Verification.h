@@ -2,13 +2,9 @@
 #pragma once
 
 #include "compiler/ProgramTensors.h"
+#include "compiler/Tolerances.h"
 
 namespace p3d {
-
-/// Largest relative errors of what is computed in the narrowest float type of a program. A tensor's error is relative to its norm.
-struct Tolerances {
-  double scalar, tensor, allGradients;
-};
 
 /// The tolerances of `program`: those of f32, or those of 16-bit floats if it or a block has a value of such a type.
 Tolerances tolerancesOf(graph::ProgramOp program);

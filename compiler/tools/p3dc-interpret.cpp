@@ -22,16 +22,6 @@ cl::opt<bool> roundToType("round", cl::desc("round each result to its element ty
 
 ExitOnError exitOnError("p3dc-interpret: error: ");
 
-std::vector<graph::Tensor> readInputs(graph::ProgramOp program) {
-  std::vector<TensorFile> files;
-  for (const std::string &path : inputFiles)
-    files.push_back(exitOnError(TensorFile::open(path)));
-  std::vector<graph::Tensor> inputs;
-  for (unsigned i = 0; i < program.getNumArguments(); ++i)
-    inputs.push_back(exitOnError(argumentFrom(program, i, files)));
-  return inputs;
-}
-
 /// Scalars in full precision.
 void printScalars(const NamedTensors &results) {
   for (const auto &[name, tensor] : results)
@@ -61,7 +51,7 @@ int main(int argc, char **argv) {
   graph::ProgramOp program = *programs.begin();
   graph::InterpretOptions options;
   options.roundToType = roundToType;
-  auto results = graph::interpret(program, readInputs(program), options);
+  auto results = graph::interpret(program, exitOnError(argumentsFrom(program, inputFiles)), options);
   if (mlir::failed(results))
     return 1;
   NamedTensors named = namedResults(program, *results);

@@ -42,16 +42,6 @@ Step readStep(mlir::MLIRContext &context, StringRef file) {
   return step;
 }
 
-std::vector<graph::Tensor> readArguments(graph::ProgramOp program) {
-  std::vector<TensorFile> files;
-  for (const std::string &path : inputFiles)
-    files.push_back(exitOnError(TensorFile::open(path)));
-  std::vector<graph::Tensor> arguments;
-  for (unsigned i = 0; i < program.getNumArguments(); ++i)
-    arguments.push_back(exitOnError(argumentFrom(program, i, files)));
-  return arguments;
-}
-
 /// What the run computed: scalars from the command line, gradients from the file.
 NamedTensors readFound(mlir::MLIRContext &context) {
   mlir::Type type = mlir::Float64Type::get(&context);
@@ -88,7 +78,7 @@ bool print(ArrayRef<Difference> differences) {
 void printFirstDifference(mlir::MLIRContext &context, const NamedTensors &found, const Tolerances &tolerances) {
   Step sharded = readStep(context, kShardedFile);
   TensorFile values = exitOnError(TensorFile::open(valueFile));
-  std::string first = exitOnError(findFirstDifference(sharded.program, readArguments(sharded.program), values, found, tolerances));
+  std::string first = exitOnError(findFirstDifference(sharded.program, exitOnError(argumentsFrom(sharded.program, inputFiles)), values, found, tolerances));
   outs() << "first that differs: " << (first.empty() ? "nothing inside the step as it was sharded; the sharding level changed its meaning" : first) << "\n";
 }
 } // namespace
@@ -100,7 +90,7 @@ int main(int argc, char **argv) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   context.loadDialect<graph::GraphDialect, sdy::SdyDialect>();
   Step step = readStep(context, kStepFile);
-  auto results = graph::interpret(step.program, readArguments(step.program));
+  auto results = graph::interpret(step.program, exitOnError(argumentsFrom(step.program, inputFiles)));
   if (mlir::failed(results))
     return 1;
   NamedTensors found = readFound(context);

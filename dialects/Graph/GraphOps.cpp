@@ -74,3 +74,9 @@ BlockOp CallOp::lookupBlock() {
 }
 
 OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
+
+std::string p3d::graph::nameOf(CallOp call) {
+  if (auto layer = call.getLayer())
+    return "layer" + std::to_string(*layer);
+  return call.getCallee().rsplit('.').first.str();
+}

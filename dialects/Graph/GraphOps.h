@@ -32,6 +32,8 @@ inline constexpr llvm::StringLiteral kRoleAttr = "graph.role";
 inline constexpr llvm::StringLiteral kGlobalShapeAttr = "graph.global_shape";
 inline constexpr llvm::StringLiteral kPieceOffsetAttr = "graph.piece_offset";
 inline constexpr llvm::StringLiteral kPieceShapeAttr = "graph.piece_shape";
+/// The sdy.sharding that the user gave an argument.
+inline constexpr llvm::StringLiteral kUserShardingAttr = "graph.user_sharding";
 inline constexpr llvm::StringLiteral kSavesAttr = "graph.saves";
 inline constexpr llvm::StringLiteral kBackwardOfAttr = "graph.backward_of";
 // A forward op's number within its block, and on a backward op the number of its forward op and "input_grad" or "weight_grad".
@@ -48,3 +50,10 @@ inline mlir::RankedTensorType tensorType(mlir::Value value) {
 
 #define GET_OP_CLASSES
 #include "dialects/Graph/GraphOps.h.inc"
+
+namespace p3d::graph {
+
+/// What a call is called in messages and by what stages keep of it: "layer3", or its block without ".fwd".
+std::string nameOf(CallOp call);
+
+} // namespace p3d::graph

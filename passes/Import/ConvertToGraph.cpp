@@ -23,7 +23,6 @@ ConverterTable::ConverterTable() {
 
 namespace {
 
-constexpr StringLiteral kUserSharding = "graph.user_sharding";
 
 class ProgramBuilder {
 public:
@@ -54,7 +53,7 @@ private:
       if (!(*roles)[i].empty())
         program.setArgAttr(i, graph::kRoleAttr, b.getStringAttr((*roles)[i]));
       if (Attribute sharding = function.getArgAttr(i, "sdy.sharding"))
-        program.setArgAttr(i, kUserSharding, sharding);
+        program.setArgAttr(i, graph::kUserShardingAttr, sharding);
       program.getBody().getArgument(i).setLoc(function.getArgument(i).getLoc());
     }
     return success();

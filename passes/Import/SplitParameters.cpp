@@ -13,8 +13,6 @@ using namespace mlir;
 using namespace p3d;
 using namespace p3d::import;
 
-static constexpr llvm::StringLiteral kUserShardingAttr = "graph.user_sharding";
-
 namespace {
 
 using Shape = SmallVector<int64_t>;
@@ -115,9 +113,9 @@ private:
   /// `dropped` is the dimension that the piece does not have, or -1.
   DictionaryAttr attributesOf(BlockArgument argument, const Origin &origin, int64_t dropped) {
     NamedAttrList list(program.getArgAttrDict(argument.getArgNumber()));
-    auto sharding = dyn_cast_or_null<sdy::TensorShardingAttr>(list.get(kUserShardingAttr));
+    auto sharding = dyn_cast_or_null<sdy::TensorShardingAttr>(list.get(graph::kUserShardingAttr));
     if (sharding && dropped >= 0 && dropped < int64_t(sharding.getDimShardings().size()))
-      list.set(kUserShardingAttr, withoutDim(sharding, dropped, argument.getLoc()));
+      list.set(graph::kUserShardingAttr, withoutDim(sharding, dropped, argument.getLoc()));
     list.set(graph::kGlobalShapeAttr, builder.getDenseI64ArrayAttr(origin.globalShape));
     list.set(graph::kPieceOffsetAttr, builder.getDenseI64ArrayAttr(origin.offset));
     list.set(graph::kPieceShapeAttr, builder.getDenseI64ArrayAttr(origin.shape));

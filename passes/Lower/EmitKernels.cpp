@@ -168,7 +168,7 @@ private:
       return emitError(loc) << "cannot make a temporary directory: " << error.message();
     auto removeDirectory = llvm::make_scope_exit([&] { sys::fs::remove_directories(directory); });
     std::string ptxFile = place("kernels.ptx"), fatbin = place("kernels.fatbin");
-    if (failed(write(ptxFile, ptx)))
+    if (failed(writeFile(loc, ptxFile, ptx)))
       return failure();
     std::vector<std::string> pack{fatbinary, "-64", "--create=" + fatbin};
     for (int64_t architecture : options.architectures) {
@@ -188,20 +188,6 @@ private:
   }
 
   std::string place(const llvm::Twine &name) { return (directory + "/" + name).str(); }
-
-  LogicalResult write(StringRef path, StringRef text) {
-    std::error_code error;
-    llvm::raw_fd_ostream stream(path, error);
-    if (!error)
-      stream << text;
-    stream.close();
-    if (!error)
-      error = stream.error();
-    stream.clear_error();
-    if (error)
-      return emitError(loc) << "cannot write " << path << ": " << error.message();
-    return success();
-  }
 
   LogicalResult runTool(ArrayRef<std::string> command) {
     std::string messages = place("messages"), error;

@@ -32,6 +32,9 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine, unsigned level
 /// Emits an error that lists the known CPUs unless `cpu` is "native" or one of them.
 mlir::LogicalResult checkCpu(mlir::Location loc, llvm::StringRef cpu);
 
+/// Writes a file; emits an error at `loc` if it cannot be written whole.
+mlir::LogicalResult writeFile(mlir::Location loc, llvm::StringRef path, llvm::StringRef bytes);
+
 /// Links `objects` with the base object and the start-up files of `libraryDir` into the executable `path`. Emits an error at `loc` with the linker's words.
 /// `linkFile` in that directory says with which ("link.txt", "link-cuda.txt").
 mlir::LogicalResult linkExecutable(mlir::Location loc, llvm::ArrayRef<ObjectCode> objects, llvm::StringRef libraryDir, llvm::StringRef linkFile,

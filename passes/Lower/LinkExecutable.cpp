@@ -15,20 +15,6 @@ using namespace p3d::lower;
 namespace sys = llvm::sys;
 
 namespace {
-LogicalResult writeFile(Location loc, StringRef path, const ObjectCode &code) {
-  std::error_code error;
-  llvm::raw_fd_ostream stream(path, error);
-  if (!error)
-    stream.write(code.data(), code.size());
-  stream.close();
-  if (!error)
-    error = stream.error();
-  stream.clear_error();
-  if (error)
-    return emitError(loc) << "cannot write " << path << ": " << error.message();
-  return success();
-}
-
 /// LLD maps the file that it writes, so that a full disk is a signal there; here it is an error.
 LogicalResult copyProgram(Location loc, StringRef from, StringRef to) {
   llvm::ErrorOr<sys::fs::perms> permissions = sys::fs::getPermissions(from);
@@ -65,6 +51,20 @@ FailureOr<std::vector<std::string>> linkWords(Location loc, StringRef libraryDir
 }
 } // namespace
 
+LogicalResult p3d::lower::writeFile(Location loc, StringRef path, StringRef bytes) {
+  std::error_code error;
+  llvm::raw_fd_ostream stream(path, error);
+  if (!error)
+    stream << bytes;
+  stream.close();
+  if (!error)
+    error = stream.error();
+  stream.clear_error();
+  if (error)
+    return emitError(loc) << "cannot write " << path << ": " << error.message();
+  return success();
+}
+
 LogicalResult p3d::lower::linkExecutable(Location loc, ArrayRef<ObjectCode> objects, StringRef libraryDir, StringRef linkFile, StringRef path) {
   llvm::SmallString<128> directory;
   if (std::error_code error = sys::fs::createUniqueDirectory("p3dc", directory))
@@ -73,7 +73,7 @@ LogicalResult p3d::lower::linkExecutable(Location loc, ArrayRef<ObjectCode> obje
   std::vector<std::string> files;
   for (auto [i, object] : llvm::enumerate(objects)) {
     files.push_back((directory + "/" + llvm::Twine(i) + ".o").str());
-    if (failed(writeFile(loc, files.back(), object)))
+    if (failed(writeFile(loc, files.back(), StringRef(object.data(), object.size()))))
       return failure();
   }
   auto words = linkWords(loc, libraryDir, linkFile, files);

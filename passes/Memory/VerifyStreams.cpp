@@ -41,8 +41,19 @@ public:
   Clock &clockOf(exec::Stream stream) { return clocks[size_t(stream)]; }
   size_t streamNumber(exec::Command command) { return size_t(streamOf(command, stage)); }
 
-  LogicalResult record(exec::RecordOp op) {
-    events[op.getEvent()] = clockOf(op.getStream());
+  /// Goes through a list of commands; `enqueue` does so for each but records and waits.
+  LogicalResult run(Block &commands, llvm::function_ref<LogicalResult(exec::Command)> enqueue) {
+    for (Operation &op : commands) {
+      LogicalResult result = success();
+      if (auto record = dyn_cast<exec::RecordOp>(op))
+        events[record.getEvent()] = clockOf(record.getStream());
+      else if (auto event = dyn_cast<exec::WaitOp>(op))
+        result = wait(event);
+      else if (auto command = dyn_cast<exec::Command>(op))
+        result = enqueue(command);
+      if (failed(result))
+        return failure();
+    }
     return success();
   }
 
@@ -112,22 +123,15 @@ private:
 LogicalResult verifyFunction(exec::FunctionOp function, const SymbolTable &symbols) {
   Streams streams(symbols, 0);
   streams.clockOf(exec::Stream::Compute)[kCompute] = kEntry;
-  for (Operation &op : function.getBody().front()) {
-    LogicalResult result = success();
-    if (auto record = dyn_cast<exec::RecordOp>(op))
-      result = streams.record(record);
-    else if (auto wait = dyn_cast<exec::WaitOp>(op))
-      result = streams.wait(wait);
-    else if (auto command = dyn_cast<exec::Command>(op)) {
-      exec::Stream stream = streamOf(command, 0);
-      if (streams.clockOf(stream)[kCompute] < kEntry)
-        return command->emitOpError() << "on stream " << exec::stringifyStream(stream)
-                                      << " may begin before the computation ahead of its function is done; it has to wait for an event of stream compute";
-      result = streams.enqueue(command, accessesOf(command, symbols));
-    }
-    if (failed(result))
-      return failure();
-  }
+  auto enqueue = [&](exec::Command command) -> LogicalResult {
+    exec::Stream stream = streamOf(command, 0);
+    if (streams.clockOf(stream)[kCompute] < kEntry)
+      return command->emitOpError() << "on stream " << exec::stringifyStream(stream)
+                                    << " may begin before the computation ahead of its function is done; it has to wait for an event of stream compute";
+    return streams.enqueue(command, accessesOf(command, symbols));
+  };
+  if (failed(streams.run(function.getBody().front(), enqueue)))
+    return failure();
   return streams.checkEnd("function");
 }
 
@@ -157,21 +161,12 @@ private:
     // The runtime waits for what was sent from the slot.
     if (auto sent = sends.find(slot); sent != sends.end())
       join(streams.clockOf(exec::Stream::Compute), sent->second);
-    for (Operation &op : task.getBody().front()) {
-      LogicalResult result = success();
-      if (auto record = dyn_cast<exec::RecordOp>(op))
-        result = streams.record(record);
-      else if (auto wait = dyn_cast<exec::WaitOp>(op))
-        result = streams.wait(wait);
-      else if (auto command = dyn_cast<exec::Command>(op)) {
-        result = streams.enqueue(command, placed(accessesOf(command, symbols), task, slot));
-        if (isOrderedByRuntime(command))
-          join(sends[slot], streams.clockOf(streamOf(command, program.getIndex())));
-      }
-      if (failed(result))
-        return failure();
-    }
-    return success();
+    return streams.run(task.getBody().front(), [&](exec::Command command) {
+      LogicalResult result = streams.enqueue(command, placed(accessesOf(command, symbols), task, slot));
+      if (isOrderedByRuntime(command))
+        join(sends[slot], streams.clockOf(streamOf(command, program.getIndex())));
+      return result;
+    });
   }
 
   /// Scratch at its place in the arena, and activations of each slot for themselves.

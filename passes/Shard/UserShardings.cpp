@@ -8,8 +8,6 @@ using namespace p3d::shard;
 using graph::tensorType;
 
 namespace {
-constexpr llvm::StringLiteral kUserShardingAttr = "graph.user_sharding";
-
 /// A tensor that the user annotated: an argument, or the result of `constraint`.
 struct Annotation {
   Value value;
@@ -37,7 +35,7 @@ private:
   LogicalResult collect() {
     for (auto program : module.getOps<graph::ProgramOp>())
       for (BlockArgument argument : program.getBody().getArguments()) {
-        auto sharding = program.getArgAttrOfType<sdy::TensorShardingAttr>(argument.getArgNumber(), kUserShardingAttr);
+        auto sharding = program.getArgAttrOfType<sdy::TensorShardingAttr>(argument.getArgNumber(), graph::kUserShardingAttr);
         auto role = program.getArgAttrOfType<StringAttr>(argument.getArgNumber(), graph::kRoleAttr);
         if (sharding && failed(add({argument, sharding, role && role.getValue() == "input", {}})))
           return failure();

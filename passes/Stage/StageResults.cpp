@@ -154,7 +154,7 @@ std::string StageBuilder::nameOf(Value value) {
   auto result = cast<OpResult>(value);
   std::string owner = result.getOwner()->getName().stripDialect().str();
   if (auto call = dyn_cast<graph::CallOp>(result.getOwner()))
-    owner = call.getLayer() ? "layer" + std::to_string(*call.getLayer()) : call.getCallee().rsplit('.').first.str();
+    owner = graph::nameOf(call);
   return name = uniqueName(owner + "." + std::to_string(result.getResultNumber()));
 }
 

@@ -1,6 +1,7 @@
 // check-golden: compares one training run with the golden numbers of its model.
 // The limits stand in one table below. The loss alone proves little (a wrong
 // gradient of a norm's scale moves it by 3e-6), so every gradient is compared.
+#include "compiler/Tolerances.h"
 #include "runtime/DType.h"
 #include "runtime/Data/Safetensors.h"
 #include "runtime/Error.h"
@@ -20,15 +21,16 @@ static const char usage[] =
 
 namespace {
 
-/// Relative limits of the first loss, each gradient (Frobenius), all gradients
-/// together and their norm, the training losses.
+/// The first step's limits, that of all gradients holding for their norm too, and
+/// the training losses'.
 struct Limits {
   const char *name;
-  double loss, gradient, allGradients, gradNorm, trainLoss;
+  Tolerances step;
+  double trainLoss;
 };
 const Limits limitsTable[] = {
-    {"f32", 1e-6, 1e-5, 1e-5, 1e-5, 1e-4},
-    {"bf16", 1e-3, 1e-1, 3e-2, 3e-2, 1e-2},
+    {"f32", kF32Tolerances, 1e-4},
+    {"bf16", kNarrowTolerances, 1e-2},
 };
 /// A gradient is compared relative to its own norm, or to this part of the norm
 /// of all gradients if that is more: some gradients are zero in exact
@@ -133,11 +135,11 @@ void checkLog(const Arguments &arguments, const SafetensorsFile &golden,
   const Limits &limits = *arguments.limits;
   verdict.add("loss",
               relative(number(steps[0], "loss"), floats(golden, "loss.f64")[0]),
-              limits.loss);
+              limits.step.scalar);
   verdict.add(
       "norm",
       relative(number(steps[0], "grad_norm"), floats(golden, "grad_norm64")[0]),
-      limits.gradNorm);
+      limits.step.allGradients);
   double worst = 0;
   size_t worstStep = 0;
   for (size_t i = 0; i < steps.size(); ++i) {
@@ -178,8 +180,8 @@ void checkGradients(const Arguments &arguments, const SafetensorsFile &golden,
       break;
   }
   verdict.add("all gradients", std::sqrt(sum) / all,
-              arguments.limits->allGradients);
-  verdict.add("gradient", worst, arguments.limits->gradient, worstName);
+              arguments.limits->step.allGradients);
+  verdict.add("gradient", worst, arguments.limits->step.tensor, worstName);
   verdict.figures += "(" + worstName + ")  ";
 }
 

@@ -78,11 +78,12 @@ static void inlineEverything(Module &module, const std::vector<ThreadFunction> &
   passes.run(module, modules);
 }
 
+/// Device functions ask for the thread's context by a call of p3dContext; in a thread function it is the first argument.
 static void placeContext(Module &module, const DeviceFacts &facts) {
-  Function *placeholder = module.getFunction("p3dContext");
-  if (!placeholder)
+  Function *accessor = module.getFunction("p3dContext");
+  if (!accessor)
     return;
-  for (User *user : make_early_inc_range(placeholder->users())) {
+  for (User *user : make_early_inc_range(accessor->users())) {
     auto *call = cast<CallInst>(user);
     if (!call->getFunction()->getName().starts_with("thread."))
       continue; // its copies are in the thread functions

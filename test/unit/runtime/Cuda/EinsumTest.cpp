@@ -3,6 +3,7 @@
 #include "kernels/reference/Reference.h"
 #include "runtime/Cuda/CudaDevice.h"
 #include "runtime/DType.h"
+#include "test/unit/runtime/Cuda/EinsumPlans.h"
 #include <cmath>
 #include <gtest/gtest.h>
 
@@ -15,18 +16,6 @@ constexpr int64_t operandBytes = elements * 4;
 
 /// Skewed, and exact in 16 bits; every sum of them is exact in f32.
 double valueOf(int64_t i, int operand) { return double((i * 7 + operand * 5 + i / 11) % 13) - 6; }
-
-p3d_einsum_plan dense(int64_t m, int64_t n, int64_t k) {
-  p3d_einsum_plan plan{};
-  plan.m = m, plan.n = n, plan.k = k;
-  plan.aM = k, plan.aK = 1, plan.bK = n, plan.bN = 1, plan.cM = n, plan.cN = 1;
-  return plan;
-}
-
-void addLoop(p3d_einsum_plan &plan, int64_t extent, int64_t a, int64_t b, int64_t c) {
-  int32_t at = plan.loopCount++;
-  plan.extent[at] = extent, plan.aLoop[at] = a, plan.bLoop[at] = b, plan.cLoop[at] = c;
-}
 
 void fill(CudaDevice &device, int operand, p3d_dtype dtype) {
   device.write({{operand * operandBytes, operandBytes}}, [&](const HostRanges &host) {

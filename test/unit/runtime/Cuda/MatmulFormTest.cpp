@@ -1,23 +1,11 @@
 // Which einsums cuBLASLt takes, and how.
 #include "runtime/Cuda/MatmulForm.h"
+#include "test/unit/runtime/Cuda/EinsumPlans.h"
 #include <gtest/gtest.h>
 
 using namespace p3d;
 
 namespace {
-
-/// c[m,n] = a[m,k] b[k,n], dense and row-major.
-p3d_einsum_plan dense(int64_t m, int64_t n, int64_t k) {
-  p3d_einsum_plan plan{};
-  plan.m = m, plan.n = n, plan.k = k;
-  plan.aM = k, plan.aK = 1, plan.bK = n, plan.bN = 1, plan.cM = n, plan.cN = 1;
-  return plan;
-}
-
-void addLoop(p3d_einsum_plan &plan, int64_t extent, int64_t a, int64_t b, int64_t c) {
-  int32_t at = plan.loopCount++;
-  plan.extent[at] = extent, plan.aLoop[at] = a, plan.bLoop[at] = b, plan.cLoop[at] = c;
-}
 
 TEST(MatmulForm, RowMajorIsTheTransposedProduct) {
   std::optional<MatmulForm> form = matmulForm(dense(2, 3, 5));
