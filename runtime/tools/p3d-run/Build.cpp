@@ -20,6 +20,10 @@ namespace p3d {
 
 static int rankCount(const std::string &directory) {
   std::string path = directory + "/manifest.json";
+  if (access(path.c_str(), F_OK) != 0)
+    userError("{}: {}; p3d-run takes the directory that p3dc MODEL.mlir -o DIR "
+              "made",
+              path, std::strerror(errno));
   MappedFile file(path);
   try {
     nlohmann::json manifest =
