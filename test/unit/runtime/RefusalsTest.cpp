@@ -123,7 +123,9 @@ TEST(Refusals, DamagedManifests) {
   std::string manifest = toy.path("manifest.json");
   std::filesystem::remove(manifest);
   expectRefusal(toy, "--steps=1",
-                manifest + ": cannot be opened: No such file or directory");
+                manifest +
+                    ": No such file or directory; p3d-run takes the directory "
+                    "that p3dc MODEL.mlir -o DIR made");
   std::ofstream(manifest) << "{";
   expectRefusal(
       toy, "--steps=1",
