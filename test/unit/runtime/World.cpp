@@ -1,7 +1,7 @@
-// Forks the ranks and collects their failures from the control region's texts.
+// Forks the ranks and collects what they threw through a mapping of reports.
 #include "test/unit/runtime/World.h"
-#include "runtime/Comm/SharedMemory/SharedMemoryTransport.h"
 #include <cstring>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -17,24 +17,19 @@ void require(bool holds, const std::string &what) {
 namespace {
 constexpr size_t reportBytes = 4096;
 
-void runAsRank(int rank, const Mesh &mesh, const Control &control,
-               const std::vector<int> &fds,
+void runAsRank(int rank, Program &program, const Control &control,
+               const WorldLinks &links,
                const std::function<void(WorldRank &)> &body,
                double timeoutSeconds, char *report) {
   try {
-    Program program;
-    program.mesh = mesh;
-    program.stages = mesh.pp;
-    program.normAxes = {P3D_TP, P3D_PP};
-    Arenas arenas(rank, fds);
-    SharedMemoryTransport transport(program, rank, control, arenas,
-                                    int64_t(timeoutSeconds * 1e9));
     control.rank(rank).pid.store(getpid());
     control.rank(rank).activity.store(uint32_t(Activity::Running));
-    WorldRank world{rank,         mesh.coordinates(rank), program,
-                    arenas.own(), transport,              control.rank(rank),
-                    [](p3d_dtype) { return true; }};
-    body(world);
+    links.connect(rank, program, control, int64_t(timeoutSeconds * 1e9),
+                  [&](const WorldLink &link) {
+                    WorldRank world{link, rank, program.mesh.coordinates(rank),
+                                    program, control.rank(rank)};
+                    body(world);
+                  });
   } catch (const std::exception &error) {
     std::strncpy(report, error.what(), reportBytes - 1);
   }
@@ -46,9 +41,12 @@ std::vector<std::string> runWorld(const Mesh &mesh,
                                   double timeoutSeconds, int64_t arenaBytes) {
   int size = mesh.size();
   Control control = Control::create(size);
-  std::vector<int> fds;
-  for (int rank = 0; rank < size; ++rank)
-    fds.push_back(createArena(arenaBytes));
+  std::unique_ptr<WorldLinks> links = makeWorldLinks(size, arenaBytes);
+  Program program;
+  program.mesh = mesh;
+  program.stages = mesh.pp;
+  program.normAxes = {P3D_TP, P3D_PP};
+  program.arenaBytes = arenaBytes;
   size_t bytes = reportBytes * size_t(size);
   char *reports =
       static_cast<char *>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
@@ -57,9 +55,10 @@ std::vector<std::string> runWorld(const Mesh &mesh,
   for (int rank = 0; rank < size; ++rank) {
     pid_t pid = fork();
     if (pid == 0) {
-      runAsRank(rank, mesh, control, fds, body, timeoutSeconds,
+      setenv("P3D_RANK", std::to_string(rank).c_str(), 1);
+      runAsRank(rank, program, control, *links, body, timeoutSeconds,
                 reports + reportBytes * size_t(rank));
-      _exit(0);
+      exit(0); // the emulated libraries look for what is left over
     }
     pids.push_back(pid);
   }
@@ -69,8 +68,8 @@ std::vector<std::string> runWorld(const Mesh &mesh,
     waitpid(pids[rank], &status, 0);
     texts.emplace_back(reports + reportBytes * size_t(rank));
     if (status != 0)
-      texts.back() += fmt::format(" ended with status {}", status);
-    close(fds[rank]);
+      texts.back() += fmt::format(" ended with status {}: {}", status,
+                                  control.header().failure);
   }
   munmap(reports, bytes);
   return texts;

@@ -4,17 +4,8 @@
 #include "runtime/Comm/Nccl/NcclTransport.h"
 #include "runtime/DType.h"
 #include <cstring>
-#include <gtest/gtest.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 namespace p3d::test {
-
-void require(bool holds, const std::string &what) {
-  if (!holds)
-    throw std::runtime_error(what);
-}
 
 namespace {
 
@@ -83,62 +74,17 @@ private:
   std::unique_ptr<NcclTransport> transport;
 };
 
-constexpr size_t reportBytes = 4096;
-
-void runAsRank(int rank, const Mesh &mesh, const Control &control, const std::function<void(WorldRank &)> &body,
-               double timeoutSeconds, int64_t arenaBytes, char *report) {
-  try {
-    Program program;
-    program.mesh = mesh;
-    program.stages = mesh.pp;
-    program.normAxes = {P3D_TP, P3D_PP};
-    program.arenaBytes = arenaBytes;
-    MirroredTransport transport(program, rank, control, int64_t(timeoutSeconds * 1e9));
-    control.rank(rank).activity.store(uint32_t(Activity::Running));
-    WorldRank world{
-        rank, mesh.coordinates(rank), program, transport.arena(), transport, control.rank(rank), [](p3d_dtype dtype) {
-          return dtype != P3D_I16 && dtype != P3D_UI16;
-        }};
-    body(world);
-  } catch (const std::exception &error) {
-    std::strncpy(report, error.what(), reportBytes - 1);
+class Devices : public WorldLinks {
+public:
+  void connect(int rank, const Program &program, const Control &control, int64_t timeoutNs,
+               const std::function<void(const WorldLink &)> &body) const override {
+    MirroredTransport transport(program, rank, control, timeoutNs);
+    body({transport.arena(), transport, [](p3d_dtype dtype) { return dtype != P3D_I16 && dtype != P3D_UI16; }});
   }
-}
+};
 
 } // namespace
 
-std::vector<std::string> runWorld(const Mesh &mesh, const std::function<void(WorldRank &)> &body, double timeoutSeconds,
-                                  int64_t arenaBytes) {
-  int size = mesh.size();
-  Control control = Control::create(size);
-  size_t bytes = reportBytes * size_t(size);
-  char *reports = static_cast<char *>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
-  std::vector<pid_t> pids;
-  for (int rank = 0; rank < size; ++rank) {
-    pid_t pid = fork();
-    if (pid == 0) {
-      setenv("P3D_RANK", std::to_string(rank).c_str(), 1);
-      runAsRank(rank, mesh, control, body, timeoutSeconds, arenaBytes, reports + reportBytes * size_t(rank));
-      exit(0); // the emulator looks for what is left over
-    }
-    pids.push_back(pid);
-  }
-  std::vector<std::string> texts;
-  for (int rank = 0; rank < size; ++rank) {
-    int status = 0;
-    waitpid(pids[rank], &status, 0);
-    texts.emplace_back(reports + reportBytes * size_t(rank));
-    if (status != 0)
-      texts.back() += fmt::format(" ended with status {}: {}", status, control.header().failure);
-  }
-  munmap(reports, bytes);
-  return texts;
-}
-
-void expectWorld(const Mesh &mesh, const std::function<void(WorldRank &)> &body) {
-  std::vector<std::string> texts = runWorld(mesh, body);
-  for (size_t rank = 0; rank < texts.size(); ++rank)
-    EXPECT_EQ(texts[rank], "") << "rank " << rank << " of " << texts.size();
-}
+std::unique_ptr<WorldLinks> makeWorldLinks(int, int64_t) { return std::make_unique<Devices>(); }
 
 } // namespace p3d::test
