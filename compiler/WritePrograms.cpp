@@ -97,7 +97,8 @@ std::error_code linkRanks(const llvm::json::Object &manifest, StringRef binDir) 
     if (std::error_code error = sys::fs::create_link(rank.getString("program")->str(), link))
       return error;
   }
-  return {};
+  // Any program launches, each rank its own.
+  return sys::fs::create_link("stage0", (binDir + "/rank").str());
 }
 
 llvm::Error writeReferences(const CompiledModules &modules, const std::string &directory) {

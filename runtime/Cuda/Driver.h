@@ -10,6 +10,9 @@
   CALL(cuDeviceGet)                                                                                                    \
   CALL(cuDeviceGetName)                                                                                                \
   CALL(cuDeviceGetAttribute)                                                                                           \
+  CALL(cuDeviceGetPCIBusId)                                                                                            \
+  CALL(cuDeviceGetByPCIBusId)                                                                                          \
+  CALL(cuDeviceCanAccessPeer)                                                                                          \
   CALL(cuDevicePrimaryCtxRetain)                                                                                       \
   CALL(cuDevicePrimaryCtxRelease)                                                                                      \
   CALL(cuCtxSetCurrent)                                                                                                \

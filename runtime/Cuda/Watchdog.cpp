@@ -30,8 +30,8 @@ Watchdog::Place Watchdog::place() const {
           area.operation};
 }
 
-void Watchdog::fail(ExitCode code, const std::string &text) {
-  control.reportFailure(rank, code, text);
+void Watchdog::fail(ExitCode code, const std::string &text, const LateWait &late) {
+  control.reportFailure(rank, code, text, late);
   _exit(int(code));
 }
 
@@ -183,10 +183,11 @@ void Watchdog::reportLate(const Watched &late) {
   setText(area.task, late.place.task);
   setText(area.operation, late.place.operation);
   const Operation &operation = late.operation;
-  if (operation.group)
-    fail(ExitCode::RankFailure, lateInCollective(control, program, rank, *operation.group, timeoutNs));
-  if (operation.peer >= 0)
-    fail(ExitCode::RankFailure, lateInTransfer(control, program, rank, operation.peer, timeoutNs, operation.transfer));
+  if (operation.group || operation.peer >= 0) {
+    LateWait wait = operation.group ? lateCollective(timeoutNs)
+                                    : lateTransfer(operation.peer, timeoutNs, operation.transfer);
+    fail(ExitCode::RankFailure, describeLate(control, program, rank, wait), wait);
+  }
   fail(ExitCode::RankFailure, fmt::format("rank {} waited {} s at step {} for the graph of the whole step; without "
                                           "--cuda-graph the operation is named",
                                           rank, double(timeoutNs) / 1e9, late.place.step));

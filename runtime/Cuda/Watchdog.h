@@ -58,7 +58,7 @@ private:
   [[noreturn]] void reportLate(const Watched &late);
 
   RankArea &area() const { return control.rank(rank); }
-  [[noreturn]] void fail(ExitCode code, const std::string &text);
+  [[noreturn]] void fail(ExitCode code, const std::string &text, const LateWait &late = {});
 
   const Program &program;
   const int rank;

@@ -142,9 +142,7 @@ void Trainer::publish(const StepRecord &record) {
   area.activity.store(uint32_t(Activity::Running));
   area.records[done % stepRing] = record;
   area.stepsDone.store(done + 1, std::memory_order_release);
-  uint64_t one = 1;
-  if (write(header.eventFd, &one, sizeof(one)) != sizeof(one))
-    internalError("cannot signal p3d-run");
+  context.control.wakeLauncher();
 }
 
 void Trainer::dumpGradients() {

@@ -9,19 +9,14 @@ static_assert(sizeof(ncclUniqueId) == sizeof(UniqueId::bytes), "an id of NCCL fi
 
 /// All members look for it by the hash of the communicator's name.
 UniqueId &ControlIdExchange::entry(int first, const std::string &communicator) const {
-  uint64_t key = hashName(communicator) | 1; // zero marks an unused entry
-  for (UniqueId &entry : control.rank(first).uniqueIds) {
-    uint64_t found = 0;
-    if (entry.key.compare_exchange_strong(found, key) || found == key)
-      return entry;
-  }
-  internalError("more than {} communicators on one rank", maxCommunicators);
+  return control.uniqueId(first, hashName(communicator) | 1); // zero marks an unused entry
 }
 
 void ControlIdExchange::give(const std::string &communicator, const ncclUniqueId &id) {
   UniqueId &place = entry(rank, communicator);
   std::memcpy(place.bytes, &id, sizeof(id));
   signal(place.isGiven);
+  control.wakeLauncher();
 }
 
 ncclUniqueId ControlIdExchange::take(const std::string &communicator, int first) {

@@ -74,17 +74,33 @@ Control::~Control() {
   close(fileDescriptor);
 }
 
-void Control::reportFailure(int rank, ExitCode code,
-                            const std::string &text) const {
+UniqueId &Control::uniqueId(int first, uint64_t key) const {
+  for (UniqueId &entry : rank(first).uniqueIds) {
+    uint64_t found = 0;
+    if (entry.key.compare_exchange_strong(found, key) || found == key)
+      return entry;
+  }
+  internalError("more than {} communicators on one rank", maxCommunicators);
+}
+
+void Control::reportFailure(int rank, ExitCode code, const std::string &text,
+                            const LateWait &late) const {
   uint32_t none = 0;
   if (!head->failed.compare_exchange_strong(none, 1))
     return;
   head->failedRank = rank;
   head->failureCode = int(code);
+  head->late = late;
   size_t length = std::min(text.size(), sizeof(head->failure) - 1);
   std::memcpy(head->failure, text.data(), length);
   head->failure[length] = 0;
   head->failed.store(2, std::memory_order_release);
+}
+
+void Control::wakeLauncher() const {
+  uint64_t one = 1;
+  if (write(head->eventFd, &one, sizeof(one)) != sizeof(one))
+    internalError("cannot signal p3d-run");
 }
 
 void setText(char (&target)[textBytes], const std::string &text) {

@@ -72,6 +72,15 @@ struct Message {
   int64_t mb, slot, offset, bytes;
 };
 
+/// Whom a rank waited for beyond the deadline, as its launcher describes it.
+enum class LateKind : int32_t { None, Collective, Transfer };
+struct LateWait {
+  LateKind kind;
+  int32_t peer; ///< of a transfer
+  int64_t timeoutNs;
+  char transfer[textBytes]; ///< what it is
+};
+
 struct StepRecord {
   int64_t step, startNs, endNs, waitNs;
   double learningRate, gradNorm; ///< gradNorm is -1 with clipping off
@@ -87,6 +96,10 @@ struct alignas(4096) RankArea {
   std::atomic<int64_t> mb;
   char task[textBytes], operation[textBytes];
   std::atomic<int32_t> pid;
+  /// The device, by a name that no other of its host has; written before
+  /// isReady.
+  char host[textBytes], device[textBytes];
+  std::atomic<uint32_t> isReady; ///< to go on once mayStart is set
   // Collectives.
   Call call;
   // Steps done; the launcher counts those it has read in its header.
@@ -106,8 +119,10 @@ struct alignas(4096) ControlHeader {
   int32_t worldSize, eventFd;
   std::atomic<uint32_t> failed; ///< 0 no, 1 being written, 2 readable
   int32_t failedRank, failureCode;
+  LateWait late; ///< the wait that failed, if it was one
   char failure[4096];
   std::atomic<uint32_t> stepsRead;
+  std::atomic<uint32_t> mayStart; ///< all ranks are ready
   int64_t optionsBytes;
   char options[65536];
   int32_t arenaFds[1]; ///< worldSize of them, up to the first RankArea
@@ -127,9 +142,15 @@ public:
   int worldSize() const { return head->worldSize; }
   ControlHeader &header() const { return *head; }
   RankArea &rank(int rank) const { return areas[rank]; }
+  /// The place of the id that `first` gives under `key`; an unused one if there
+  /// is none yet.
+  UniqueId &uniqueId(int first, uint64_t key) const;
 
   /// Records the first failure of the run; later ones are consequences.
-  void reportFailure(int rank, ExitCode code, const std::string &text) const;
+  void reportFailure(int rank, ExitCode code, const std::string &text,
+                     const LateWait &late = {}) const;
+  /// Lets the launcher look at what has changed.
+  void wakeLauncher() const;
 
 private:
   Control(int fd, void *base, size_t bytes);

@@ -120,28 +120,43 @@ static std::string head(const Control &control, int rank, int64_t timeoutNs) {
                      area.step.load(std::memory_order_relaxed), area.operation);
 }
 
-std::string lateInCollective(const Control &control, const Program &program,
-                             int rank, const Communicator &group,
-                             int64_t timeoutNs) {
+static std::string describeCollective(const Control &control,
+                                      const Program &program, int rank,
+                                      const LateWait &late) {
   const Call &call = control.rank(rank).call;
-  std::vector<int> arrived, late;
-  for (int member : group.members())
-    (isIn(control, member, call) ? arrived : late).push_back(member);
-  std::string text = fmt::format("{}, communicator {}: arrived {}; late {}",
-                                 head(control, rank, timeoutNs), group.name(),
-                                 listRanks(arrived), listRanks(late));
-  if (late.empty())
+  std::vector<int> members = membersOf(program, rank, call);
+  std::vector<int> arrived, missing;
+  for (int member : members)
+    (isIn(control, member, call) ? arrived : missing).push_back(member);
+  std::string text = fmt::format(
+      "{}, communicator {} of ranks {}: arrived {}; late {}",
+      head(control, rank, late.timeoutNs), axisName(p3d_axis(call.axis)),
+      listRanks(members), listRanks(arrived), listRanks(missing));
+  if (missing.empty())
     return text;
-  return text + "; " + followChain(control, program, late.front());
+  return text + "; " + followChain(control, program, missing.front());
 }
 
-std::string lateInTransfer(const Control &control, const Program &program,
-                           int rank, int peer, int64_t timeoutNs,
-                           const std::string &what) {
+LateWait lateCollective(int64_t timeoutNs) {
+  return {LateKind::Collective, -1, timeoutNs, {}};
+}
+
+LateWait lateTransfer(int peer, int64_t timeoutNs,
+                      const std::string &transfer) {
+  LateWait late{LateKind::Transfer, peer, timeoutNs, {}};
+  setText(late.transfer, transfer);
+  return late;
+}
+
+std::string describeLate(const Control &control, const Program &program,
+                         int rank, const LateWait &late) {
+  if (late.kind == LateKind::Collective)
+    return describeCollective(control, program, rank, late);
   return fmt::format("{}, {} rank {} (communicator pp): arrived {}; late {}; "
                      "{}",
-                     head(control, rank, timeoutNs), what, peer, rank, peer,
-                     followChain(control, program, peer));
+                     head(control, rank, late.timeoutNs), late.transfer,
+                     late.peer, rank, late.peer,
+                     followChain(control, program, late.peer));
 }
 
 } // namespace p3d

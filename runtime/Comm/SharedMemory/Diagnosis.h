@@ -12,14 +12,13 @@ std::string describePlace(const Control &control, int rank);
 /// computing".
 std::string describeRank(const Control &control, int rank);
 
-/// The report of `rank`, which waits for the other members of `group`.
-std::string lateInCollective(const Control &control, const Program &program,
-                             int rank, const Communicator &group,
-                             int64_t timeoutNs);
+/// A wait in the collective whose call the rank has published.
+LateWait lateCollective(int64_t timeoutNs);
+/// A wait for `peer`; `transfer` says for what.
+LateWait lateTransfer(int peer, int64_t timeoutNs, const std::string &transfer);
 
-/// The report of `rank`, which waits for `peer`; `what` says for what.
-std::string lateInTransfer(const Control &control, const Program &program,
-                           int rank, int peer, int64_t timeoutNs,
-                           const std::string &what);
+/// The report of `rank`, whose program is `program`, on its wait.
+std::string describeLate(const Control &control, const Program &program,
+                         int rank, const LateWait &late);
 
 } // namespace p3d

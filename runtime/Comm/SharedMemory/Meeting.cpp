@@ -42,13 +42,14 @@ char *SharedMemoryTransport::destination(const Communicator &group, int index) {
 void SharedMemoryTransport::wait(Activity activity, int waitsFor,
                                  std::atomic<uint32_t> &word,
                                  const std::function<bool()> &ready,
-                                 const std::function<std::string()> &late) {
+                                 const std::function<LateWait()> &late) {
   RankArea &area = self();
   area.waitsFor.store(waitsFor, std::memory_order_relaxed);
   area.activity.store(uint32_t(activity), std::memory_order_release);
   int64_t start = monotonicNs();
   if (!waitUntil(word, timeoutNs, ready))
-    throw Error(ExitCode::RankFailure, late());
+    throw Error(ExitCode::RankFailure,
+                describeLate(control, program, rank, late()));
   waited += monotonicNs() - start;
   area.activity.store(uint32_t(Activity::Running), std::memory_order_release);
 }
@@ -69,9 +70,7 @@ void SharedMemoryTransport::barrier(Communicator &group,
       [&] {
         return state.generation.load(std::memory_order_acquire) != generation;
       },
-      [&] {
-        return lateInCollective(control, program, rank, group, timeoutNs);
-      });
+      [&] { return lateCollective(timeoutNs); });
 }
 
 void SharedMemoryTransport::meet(Communicator &group, Call call, int64_t bytes,

@@ -46,10 +46,10 @@ private:
   void meet(Communicator &group, Call call, int64_t bytes, const Work &work);
   void barrier(Communicator &group, const std::function<void()> &atLast);
   void checkCalls(const Communicator &group);
-  /// Waits in `activity`; `late` makes the report when the deadline is over.
+  /// Waits in `activity`; `late` says for whom when the deadline is over.
   void wait(Activity activity, int waitsFor, std::atomic<uint32_t> &word,
             const std::function<bool()> &ready,
-            const std::function<std::string()> &late);
+            const std::function<LateWait()> &late);
   char *source(const Communicator &group, int index);
   char *destination(const Communicator &group, int index);
   int rankOfStage(int stage);

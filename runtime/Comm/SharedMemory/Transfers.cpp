@@ -68,8 +68,8 @@ void SharedMemoryTransport::receive(int fromStage, int value, int64_t mb,
         return message != nullptr;
       },
       [&] {
-        return lateInTransfer(
-            control, program, rank, from, timeoutNs,
+        return lateTransfer(
+            from, timeoutNs,
             fmt::format("for transfer {} of microbatch {} from", value, mb));
       });
   if (message->bytes != bytes)
@@ -90,10 +90,10 @@ void SharedMemoryTransport::finishSendsWhere(
         Activity::AwaitingReceiver, to, area.acknowledged,
         [&] { return !message->posted.load(std::memory_order_acquire); },
         [&] {
-          return lateInTransfer(control, program, rank, to, timeoutNs,
-                                fmt::format("for transfer {} of microbatch {} "
-                                            "to be received by",
-                                            message->value, message->mb));
+          return lateTransfer(to, timeoutNs,
+                              fmt::format("for transfer {} of microbatch {} "
+                                          "to be received by",
+                                          message->value, message->mb));
         });
   }
 }

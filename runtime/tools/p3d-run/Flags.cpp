@@ -151,6 +151,14 @@ const Flag flags[] = {
      [](CommandLine &line, const Flag &, const std::string &) {
        line.run.cudaGraph = true;
      }},
+    {"ranks-per-host", "N",
+     "start N ranks; the other hosts run p3d-run too, under mpirun or srun with "
+     "one process a host, or with RANK, WORLD_SIZE (hosts), MASTER_ADDR and "
+     "MASTER_PORT set",
+     Needs::Nothing,
+     [](CommandLine &line, const Flag &flag, const std::string &text) {
+       line.ranksPerHost = readInteger<int>(flag, text, 1, 1 << 20);
+     }},
     {"timeout", "SECONDS", "longest wait of one rank for another (600)",
      Needs::Nothing,
      [](CommandLine &line, const Flag &flag, const std::string &text) {
@@ -275,7 +283,8 @@ std::string helpText() {
       "usage: p3d-run DIR --steps=N [flags]\n"
       "       p3d-run DIR --verify [flags]\n\n"
       "Runs all ranks of a program that p3dc made, as processes of this "
-      "machine.\n\n";
+      "machine.\nOn a cluster: mpirun, srun or torchrun starts DIR/bin/rank "
+      "--steps=N [flags] once for each rank.\n\n";
   for (const Flag &flag : flags)
     text += fmt::format("  --{}{}{}\n        {}\n", flag.name,
                         flag.value ? "=" : "", flag.value ? flag.value : "",

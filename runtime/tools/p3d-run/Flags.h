@@ -11,6 +11,7 @@ namespace p3d {
 
 struct CommandLine {
   bool help = false, verify = false;
+  int ranksPerHost = 0; ///< 0: all, here
   std::string directory;
   RunOptions run;
   std::string log, exportPath, gradientsPath;

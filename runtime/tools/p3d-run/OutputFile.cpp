@@ -2,6 +2,8 @@
 #include "runtime/tools/p3d-run/OutputFile.h"
 #include "runtime/Error.h"
 #include <cerrno>
+#include <climits>
+#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -51,6 +53,14 @@ void OutputFile::reserve(int64_t bytes) {
   if (failed != 0)
     userError("{}: cannot reserve {} bytes: {}", path, bytes,
               std::strerror(failed));
+}
+
+std::string OutputFile::temporaryPath() const {
+  char resolved[PATH_MAX];
+  // unreachable from input: the file is there
+  if (!realpath(temporary.c_str(), resolved))
+    userError("{}: {}", temporary, std::strerror(errno));
+  return resolved;
 }
 
 OutputFile::~OutputFile() {

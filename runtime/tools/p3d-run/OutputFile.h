@@ -14,6 +14,8 @@ public:
   ~OutputFile();
   OutputFile(const OutputFile &) = delete;
 
+  /// Where the file is until it is whole.
+  std::string temporaryPath() const;
   int fd() const { return fileDescriptor; }
   /// Syncs the file and gives it its name.
   void commit();

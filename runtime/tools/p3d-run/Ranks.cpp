@@ -3,6 +3,7 @@
 #include "runtime/tools/p3d-run/Ranks.h"
 #include "runtime/Comm/SharedMemory/Diagnosis.h"
 #include "runtime/Cpu/Arena.h"
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -30,10 +31,12 @@ static void raiseFileLimit(int ranks) {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-Ranks::Ranks(const Build &build, const Control &control, std::vector<int> fds)
-    : build(build), control(control), inheritedFds(std::move(fds)),
+Ranks::Ranks(const Build &build, const Control &control,
+             const Placement &placement, std::vector<int> fds)
+    : build(build), control(control), placement(placement),
+      inheritedFds(std::move(fds)),
       processes(size_t(build.worldSize())) {
-  raiseFileLimit(build.worldSize());
+  raiseFileLimit(placement.rankCount);
   inheritedFds.push_back(control.fd());
   for (int rank = 0; rank < build.worldSize(); ++rank) {
     int &fd = control.header().arenaFds[rank];
@@ -54,8 +57,13 @@ Ranks::~Ranks() {
 }
 
 void Ranks::start() {
-  for (int rank = 0; rank < count(); ++rank)
-    startRank(rank);
+  for (int i = 0; i < placement.rankCount; ++i)
+    startRank(placement.firstRank + i);
+}
+
+bool Ranks::anyRuns() const {
+  return std::any_of(processes.begin(), processes.end(),
+                     [](const Process &process) { return process.pid > 0; });
 }
 
 void Ranks::startRank(int rank) {
@@ -88,7 +96,8 @@ void Ranks::becomeRank(int rank, pid_t launcher) {
   std::string fdText = fmt::format("P3D_CONTROL_FD={}", control.fd());
   std::string rankText = fmt::format("P3D_RANK={}", rank);
   // Of several devices each rank takes its own.
-  std::string localText = fmt::format("LOCAL_RANK={}", rank);
+  std::string localText = fmt::format(
+      "LOCAL_RANK={}", placement.localRank + rank - placement.firstRank);
   std::vector<char *> environment = {fdText.data(), rankText.data(),
                                      localText.data()};
   for (char **entry = environ; *entry; ++entry)

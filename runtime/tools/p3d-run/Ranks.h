@@ -3,15 +3,17 @@
 #pragma once
 #include "runtime/Comm/SharedMemory/Control.h"
 #include "runtime/tools/p3d-run/Build.h"
+#include "runtime/tools/p3d-run/Cluster/Placement.h"
 #include <sys/types.h>
 
 namespace p3d {
 
 class Ranks {
 public:
-  /// Makes the arenas. `control` has the options in it.
+  /// Makes the arenas of the ranks of `placement`, which are started here.
+  /// `control` has the options in it.
   Ranks(const Build &build, const Control &control,
-        std::vector<int> inheritedFds);
+        const Placement &placement, std::vector<int> inheritedFds);
   /// Ends every rank that still runs.
   ~Ranks();
   Ranks(const Ranks &) = delete;
@@ -24,6 +26,7 @@ public:
 
   int count() const { return int(processes.size()); }
   bool isRunning(int rank) const { return processes[rank].pid > 0; }
+  bool anyRuns() const;
   int pidFd(int rank) const { return processes[rank].pidFd; }
 
 private:
@@ -37,6 +40,7 @@ private:
 
   const Build &build;
   const Control &control;
+  const Placement &placement;
   std::vector<int> inheritedFds;
   std::vector<Process> processes;
 };

@@ -132,8 +132,30 @@ CUresult CUDAAPI cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, 
 CUresult CUDAAPI cuDeviceCanAccessPeer(int *can, CUdevice device, CUdevice peer) {
   if (device < 0 || peer < 0 || device >= settings().devices || peer >= settings().devices)
     return CUDA_ERROR_INVALID_DEVICE;
-  *can = device != peer;
+  *can = device != peer && settings().hasPeerAccess;
   return CUDA_SUCCESS;
+}
+
+/// The number of a device is that of its bus.
+static std::string busOf(int device) { return fmt::format("0000:{:02x}:00.0", device); }
+
+CUresult CUDAAPI cuDeviceGetPCIBusId(char *name, int length, CUdevice device) {
+  if (!objects().isInitialised)
+    return CUDA_ERROR_NOT_INITIALIZED;
+  if (device < 0 || device >= settings().devices)
+    return CUDA_ERROR_INVALID_DEVICE;
+  std::string bus = busOf(device);
+  if (!name || length <= int(bus.size()))
+    return CUDA_ERROR_INVALID_VALUE;
+  memcpy(name, bus.c_str(), bus.size() + 1);
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuDeviceGetByPCIBusId(CUdevice *device, const char *name) {
+  for (int number = 0; number < settings().devices; ++number)
+    if (busOf(number) == name)
+      return *device = number, CUDA_SUCCESS;
+  return CUDA_ERROR_INVALID_DEVICE;
 }
 
 /// A context is the number of its device, never null.

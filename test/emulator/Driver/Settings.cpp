@@ -39,6 +39,7 @@ const Settings &settings() {
                                             int(number("P3D_EMULATOR_DEVICES", 8)),
                                             bytes("P3D_EMULATOR_MEMORY", size_t(80) << 30),
                                             uint64_t(number("P3D_EMULATOR_SEED", 0)),
+                                            number("P3D_EMULATOR_PEER_ACCESS", 1) != 0,
                                             int(number("P3D_EMULATOR_ARCH", 80)),
                                             number("P3D_EMULATOR_TIMEOUT", 60),
                                             text("P3D_EMULATOR_TRACE")};

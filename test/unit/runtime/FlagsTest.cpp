@@ -70,6 +70,7 @@ TEST(Flags, EachDoesSomething) {
       {"data", "every run of the toy reads its batch by it"},
       {"cuda-graph", "CudaLauncher.AGraphReplaysTheSame"},
       {"momentum", "refused here: the toy is compiled with AdamW"},
+      {"ranks-per-host", "Cluster.HostByHostGivesTheSame"},
       {"timeout", "Launcher.ReportsAHangingRank"}};
   Tensors plain = train(toy, "");
   ASSERT_EQ(toy.run("--steps=5 --seed=9 --export=" +

@@ -117,8 +117,20 @@ TEST(Launcher, ARankAloneRefuses) {
       runCommand("RANK=0 WORLD_SIZE=8 " + toy.path("bin/rank_0"));
   EXPECT_EQ(result.exitCode, 1);
   EXPECT_THAT(result.output,
-              HasSubstr("error: a rank runs under p3d-run only: start with "
-                        "p3d-run DIR --steps=N"));
+              HasSubstr("error: a rank needs a launcher: start all with p3d-run DIR "
+                        "--steps=N, or one with DIR/bin/rank --steps=N under mpirun, "
+                        "srun or torchrun"));
+}
+
+TEST(Launcher, RanksOfTheCpuAreStartedTogether) {
+  ToyRun toy;
+  CommandResult result =
+      toy.runParts({{"RANK=0 WORLD_SIZE=8", "--steps=1"}}, "")[0];
+  EXPECT_EQ(result.exitCode, 1);
+  EXPECT_THAT(result.output,
+              HasSubstr("a program for --target=cpu shares memory between its 8 "
+                        "ranks: start all of them here with p3d-run "));
+  EXPECT_THAT(result.output, HasSubstr(", or compile with --target=cuda"));
 }
 
 } // namespace

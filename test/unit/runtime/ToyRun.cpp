@@ -8,8 +8,11 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
+#include <future>
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -45,6 +48,7 @@ ToyRun::ToyRun(const std::string &programs) {
     ranks += fmt::format("{}{{\"rank\":{},\"program\":\"{}\"}}",
                          rank ? "," : "", rank, program);
   }
+  fs::create_symlink(programs + "/bin/stage0", path("bin/rank"));
   std::ofstream(path("manifest.json"))
       << "{\"version\":1,\"ranks\":[" << ranks << "]}";
   writeTensors(path("batch.safetensors"),
@@ -59,6 +63,40 @@ CommandResult ToyRun::run(const std::string &flags,
   return runCommand(fmt::format("{} timeout 60 {}/p3d-run {} --data={} {}",
                                 environment, P3D_BIN, directory,
                                 path("batch.safetensors"), flags));
+}
+
+/// A port that was free a moment ago.
+static int freePort() {
+  int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in any{};
+  any.sin_family = AF_INET;
+  socklen_t bytes = sizeof(any);
+  bind(socket, reinterpret_cast<sockaddr *>(&any), bytes);
+  getsockname(socket, reinterpret_cast<sockaddr *>(&any), &bytes);
+  close(socket);
+  return ntohs(any.sin_port);
+}
+
+std::vector<CommandResult>
+ToyRun::runParts(const std::vector<Part> &parts,
+                 const std::string &environment) const {
+  int port = freePort();
+  std::vector<std::future<CommandResult>> running;
+  for (const Part &part : parts)
+    running.push_back(std::async(std::launch::async, [&, part] {
+      return runCommand(fmt::format(
+          "{} MASTER_ADDR=localhost MASTER_PORT={} {} timeout {} {} --data={} {}",
+          environment, port, part.environment,
+          part.killAfter ? fmt::format("-s KILL {}", part.killAfter) : "60",
+          part.isLauncher
+              ? fmt::format("{}/p3d-run {}", P3D_BIN, directory)
+              : path("bin/rank"),
+          path("batch.safetensors"), part.flags));
+    }));
+  std::vector<CommandResult> results;
+  for (auto &result : running)
+    results.push_back(result.get());
+  return results;
 }
 
 void ToyRun::setProgram(int rank, const std::string &script) const {

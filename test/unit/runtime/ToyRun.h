@@ -30,6 +30,15 @@ public:
   /// command.
   CommandResult run(const std::string &flags,
                     const std::string &environment = "") const;
+  /// One start of several, as mpirun or srun makes them.
+  struct Part {
+    std::string environment, flags;
+    bool isLauncher = false; ///< p3d-run in place of bin/rank
+    int killAfter = 0;       ///< seconds
+  };
+  /// Starts all parts at once, with the same MASTER_ADDR and MASTER_PORT.
+  std::vector<CommandResult> runParts(const std::vector<Part> &parts,
+                                      const std::string &environment) const;
   /// Puts a shell script in the place of the executable of `rank`.
   void setProgram(int rank, const std::string &script) const;
   /// Names of files left in the directory, sorted.

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -41,6 +42,7 @@ std::vector<std::string> runWorld(const Mesh &mesh,
                                   double timeoutSeconds, int64_t arenaBytes) {
   int size = mesh.size();
   Control control = Control::create(size);
+  control.header().eventFd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   std::unique_ptr<WorldLinks> links = makeWorldLinks(size, arenaBytes);
   Program program;
   program.mesh = mesh;

@@ -1,0 +1,378 @@
+// Checks the user's files against the programs, starts the ranks, follows them to the end.
+#include "runtime/tools/p3d-run/Launch.h"
+#include "runtime/Comm/SharedMemory/Control.h"
+#include "runtime/DType.h"
+#include "runtime/Data/Batch.h"
+#include "runtime/Train/Parameters.h"
+#include "runtime/Train/Random.h"
+#include "runtime/tools/p3d-run/Cluster/Cluster.h"
+#include "runtime/tools/p3d-run/Cluster/Timing.h"
+#include "runtime/tools/p3d-run/Flags.h"
+#include "runtime/tools/p3d-run/OutputFile.h"
+#include "runtime/tools/p3d-run/Progress.h"
+#include "runtime/tools/p3d-run/Ranks.h"
+#include "runtime/tools/p3d-run/StartGate.h"
+#include "runtime/tools/p3d-run/Verify.h"
+#include <cerrno>
+#include <algorithm>
+#include <climits>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+using namespace p3d;
+
+/// Refuses arenas that this machine cannot hold: better than being killed when
+/// the memory runs out.
+static void checkMemory(const Build &build) {
+  int64_t needed = 0, available = 0;
+  for (const Program *program : build.programs)
+    if (program->target == Target::Cpu)
+      needed += program->arenaBytes;
+  std::ifstream file("/proc/meminfo");
+  std::string name, unit;
+  int64_t kilobytes;
+  while (file >> name >> kilobytes && std::getline(file, unit))
+    if (name == "MemAvailable:" || name == "SwapFree:")
+      available += kilobytes * 1024;
+  if (available > 0 && needed > available)
+    userError("the {} ranks need {:.2f} GiB of memory, {:.2f} GiB are "
+              "available here",
+              build.worldSize(), double(needed) / (1 << 30), double(available) / (1 << 30));
+}
+
+static void printInitialisation(const Build &build) {
+  std::map<std::string, std::string> lines;
+  for (const Program *program : build.distinctPrograms())
+    for (const Param &param : program->params) {
+      const char *kind = param.init.kind == InitKind::Zeros ? "zeros" : "ones";
+      lines[param.name] =
+          param.init.kind == InitKind::Normal ? fmt::format("normal, std {:.6g}", param.init.std) : kind;
+      if (!isStored(param) || param.init.kind == InitKind::None)
+        lines.erase(param.name);
+    }
+  for (const auto &[name, text] : lines)
+    fmt::print(stderr, "initialise {}: {}\n", name, text);
+}
+
+/// Everything that can be found wrong with the input before a rank starts.
+static void checkInputs(const Build &build, const CommandLine &line, bool isRoot) {
+  checkFlagsApply(line, build.optimizer(), build.any().target);
+  checkMemory(build);
+  std::unique_ptr<SafetensorsFile> params;
+  if (!line.run.params.empty())
+    params = std::make_unique<SafetensorsFile>(line.run.params);
+  std::unique_ptr<BatchSource> batches = openBatchSource(line.run.data);
+  for (const Program *program : build.distinctPrograms()) {
+    batches->check(*program);
+    if (params)
+      checkParameters(*program, *params);
+  }
+  if (!params && isRoot)
+    printInitialisation(build);
+}
+
+static int makeSignalFd() {
+  // A closed pipe or a file limit is to be seen as a write error.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+  sigset_t handled;
+  sigemptyset(&handled);
+  for (int number : {SIGINT, SIGTERM, SIGHUP})
+    sigaddset(&handled, number);
+  sigprocmask(SIG_BLOCK, &handled, nullptr);
+  return signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static std::string optionsText(const RunOptions &options) {
+  try {
+    return options.toJson();
+  } catch (const nlohmann::json::exception &) {
+    userError("the names of files have to be UTF-8: {} {}", options.params, options.data);
+  }
+}
+
+static void setOptions(const Control &control, const RunOptions &options, int eventFd) {
+  ControlHeader &header = control.header();
+  std::string text = optionsText(options);
+  if (text.size() > sizeof(header.options))
+    internalError("the options take {} bytes", text.size());
+  std::memcpy(header.options, text.data(), text.size());
+  header.optionsBytes = int64_t(text.size());
+  header.eventFd = eventFd;
+}
+
+namespace {
+
+/// The files that ranks write into, of the root.
+struct Outputs {
+  std::unique_ptr<OutputFile> weights, gradients;
+  std::unique_ptr<Verification> verification;
+};
+
+/// One run of this launcher, alone or as one of several.
+class Run {
+public:
+  Run(CommandLine &line, Outputs &outputs, const Build &build, const Placement &placement, int signalFd);
+  /// All of it.
+  void run();
+  /// Ends the ranks and tells other launchers that this one has failed; true: somebody else reports it.
+  bool fail(const Error &error) {
+    ranks.reset();
+    return cluster && cluster->fail(error);
+  }
+
+private:
+  void joinCluster();
+  void openFiles();
+  void follow();
+  /// Waits for an event, and takes it.
+  void wait();
+  void endWhatIsDone();
+  bool isSignalled();
+  int64_t stepsReported() const { return progress ? progress->stepsReported() : 0; }
+
+  CommandLine &line;
+  Outputs &outputs;
+  const Build &build;
+  const Placement &placement;
+  int signalFd, eventFd;
+  Control control;
+  std::unique_ptr<Cluster> cluster;   ///< none if alone
+  std::unique_ptr<Progress> progress; ///< of the root
+  std::unique_ptr<Ranks> ranks;
+  StartGate gate;
+  std::vector<int> inherited;
+};
+
+} // namespace
+
+Run::Run(CommandLine &line, Outputs &outputs, const Build &build, const Placement &placement, int signalFd)
+    : line(line), outputs(outputs), build(build), placement(placement), signalFd(signalFd),
+      eventFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), control(Control::create(build.worldSize())),
+      gate(control, line.run.timeoutSeconds), inherited{eventFd} {}
+
+static Outputs makeOutputs(CommandLine &line, const Build &build) {
+  Outputs outputs;
+  if (!line.exportPath.empty())
+    outputs.weights = std::make_unique<OutputFile>(line.exportPath, exportedTensors(build.distinctPrograms()));
+  if (!line.gradientsPath.empty())
+    outputs.gradients = std::make_unique<OutputFile>(line.gradientsPath, gradientTensors(build.distinctPrograms()));
+  if (line.verify)
+    outputs.verification = std::make_unique<Verification>(build, line.run);
+  return outputs;
+}
+
+bool Run::isSignalled() {
+  signalfd_siginfo info;
+  if (read(signalFd, &info, sizeof(info)) <= 0)
+    return false;
+  throw Error(ExitCode::RankFailure, fmt::format("stopped by signal {} ({}) after step {}", info.ssi_signo,
+                                                 strsignal(int(info.ssi_signo)), stepsReported()));
+}
+
+void Run::joinCluster() {
+  if (placement.isAlone())
+    return;
+  RunFacts facts{build.any().fingerprint, hashName(optionsText(line.run) + line.exportPath + '\n' + line.gradientsPath),
+                 outputs.weights ? outputs.weights->temporaryPath() : "",
+                 outputs.gradients ? outputs.gradients->temporaryPath() : "", line.run.timeoutSeconds,
+                 std::max(line.run.timeoutSeconds, shortestSilenceSeconds)};
+  cluster = Cluster::make(placement, build, control, facts);
+  while (!cluster->join() && !isSignalled()) {
+    std::vector<pollfd> watched = cluster->sockets();
+    watched.push_back({signalFd, POLLIN, 0});
+    poll(watched.data(), watched.size(), 100);
+  }
+}
+
+/// Of another launcher's file this one's ranks get a descriptor too.
+static int openShared(const std::string &path) {
+  int fd = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (fd < 0)
+    userError("{}: cannot be opened as rank 0 does: {}", path, std::strerror(errno));
+  return fd;
+}
+
+void Run::openFiles() {
+  auto descriptor = [&](const std::unique_ptr<OutputFile> &file, const std::string &shared) {
+    int fd = file ? file->fd() : shared.empty() ? -1 : openShared(shared);
+    if (fd >= 0)
+      inherited.push_back(fd);
+    return fd;
+  };
+  RunFacts agreed = cluster ? cluster->agreed() : RunFacts{};
+  if (outputs.verification) {
+    for (int fd : outputs.verification->fds())
+      inherited.push_back(fd);
+  } else {
+    line.run.exportFd = descriptor(outputs.weights, agreed.exportFile);
+    line.run.gradientsFd = descriptor(outputs.gradients, agreed.gradientsFile);
+  }
+  setOptions(control, line.run, eventFd);
+}
+
+void Run::wait() {
+  std::vector<pollfd> watched = {{eventFd, POLLIN, 0}, {signalFd, POLLIN, 0}};
+  if (cluster)
+    for (const pollfd &socket : cluster->sockets())
+      watched.push_back(socket);
+  size_t firstOwner = watched.size();
+  std::vector<int> owners;
+  for (int rank = placement.firstRank; rank < placement.firstRank + placement.rankCount; ++rank)
+    if (ranks->isRunning(rank)) {
+      watched.push_back({ranks->pidFd(rank), POLLIN, 0});
+      owners.push_back(rank);
+    }
+  // Deadlines of the start and of other launchers need a look now and then.
+  bool isTimed = cluster || !control.header().mayStart.load();
+  // unreachable from input: poll fails for want of kernel memory only
+  if (poll(watched.data(), watched.size(), isTimed ? 200 : -1) < 0 && errno != EINTR)
+    userError("cannot wait for the ranks: {}", std::strerror(errno));
+  uint64_t events;
+  if (watched[0].revents)
+    (void)!read(eventFd, &events, sizeof(events));
+  isSignalled();
+  for (size_t i = 0; i < owners.size(); ++i)
+    if (watched[firstOwner + i].revents)
+      ranks->collect(owners[i]);
+}
+
+void Run::endWhatIsDone() {
+  if (cluster)
+    cluster->exchange();
+  bool wasOpen = control.header().mayStart.load();
+  if (placement.isRoot() && build.any().target == Target::Cuda && gate.check() && !wasOpen && cluster)
+    cluster->start();
+  if (progress)
+    progress->readSteps();
+  if (outputs.gradients && stepsReported() >= 1) {
+    outputs.gradients->commit();
+    outputs.gradients.reset();
+  }
+}
+
+void Run::follow() {
+  while (ranks->anyRuns()) {
+    wait();
+    endWhatIsDone();
+  }
+  endWhatIsDone();
+  while (cluster && !cluster->finish()) {
+    wait();
+    endWhatIsDone();
+  }
+  if (progress)
+    progress->readSteps();
+}
+
+void Run::run() {
+  joinCluster();
+  openFiles();
+  if (placement.isRoot())
+    progress = std::make_unique<Progress>(build, control, line.run.steps, line.log);
+  if (build.any().target != Target::Cuda)
+    control.header().mayStart.store(1);
+  ranks = std::make_unique<Ranks>(build, control, placement, inherited);
+  ranks->start();
+  follow();
+  if (outputs.gradients)
+    outputs.gradients->commit();
+  if (outputs.weights)
+    outputs.weights->commit();
+  if (outputs.verification)
+    outputs.verification->judge(progress->lastStep());
+}
+
+/// What ranks in several launchers cannot do.
+static void checkParts(const Build &build, const CommandLine &line, const Placement &placement) {
+  if (placement.isAlone())
+    return;
+  if (build.any().target == Target::Cpu)
+    userError(
+        "a program for --target=cpu shares memory between its {} ranks: start all of them here with p3d-run {}, or "
+        "compile with --target=cuda",
+        build.worldSize(), build.directory);
+  if (line.verify)
+    userError("--verify compares on one machine: start all ranks here with p3d-run {} --verify", build.directory);
+}
+
+static int report(const Error &error) {
+  fmt::print(stderr, "p3d-run: error: {}\n", error.what());
+  if (error.code() == ExitCode::InternalError)
+    fmt::print(stderr, "p3d-run: this is a bug of p3dc; please report it "
+                       "with the model and the command line\n");
+  return int(error.code());
+}
+
+static int launch(CommandLine line, const Placement &placement, const Build &build) {
+  checkParts(build, line, placement);
+  checkInputs(build, line, placement.isRoot());
+  int signalFd = makeSignalFd();
+  Outputs outputs;
+  if (placement.isRoot())
+    outputs = makeOutputs(line, build); // before memory is taken: a full disk shows now
+  Run run(line, outputs, build, placement, signalFd);
+  try {
+    run.run();
+  } catch (const Error &error) {
+    // The root's message comes before the end of the others, at which mpirun ends all.
+    bool isRoot = placement.isRoot();
+    if (isRoot)
+      report(error);
+    if (!run.fail(error) && !isRoot && !dynamic_cast<const RemoteError *>(&error))
+      report(error);
+    return int(error.code());
+  }
+  return int(ExitCode::Success);
+}
+
+/// Runs `body` and prints what it throws.
+static int guarded(const std::function<int()> &body) {
+  try {
+    return body();
+  } catch (const Error &error) {
+    return report(error);
+  } catch (const std::exception &error) {
+    fmt::print(stderr, "p3d-run: error: {}\n", error.what());
+    return int(ExitCode::InternalError);
+  }
+}
+
+static int help() {
+  fmt::print("{}", helpText());
+  return int(ExitCode::Success);
+}
+
+int p3d::launchHere(const std::vector<std::string> &arguments) {
+  return guarded([&] {
+    CommandLine line = parseCommandLine(arguments);
+    if (line.help)
+      return help();
+    Build build = Build::open(line.directory);
+    Placement placement =
+        line.ranksPerHost ? placeFrom(getenv, build.worldSize(), line.ranksPerHost) : placeAll(build.worldSize());
+    return launch(std::move(line), placement, build);
+  });
+}
+
+int p3d::launchRank(const std::string &directory, const std::vector<std::string> &arguments) {
+  return guarded([&] {
+    std::vector<std::string> all = arguments;
+    all.insert(all.begin(), directory);
+    CommandLine line = parseCommandLine(all);
+    if (line.help)
+      return help();
+    if (line.ranksPerHost > 1)
+      userError("--ranks-per-host={} is for p3d-run; bin/rank is one rank", line.ranksPerHost);
+    Build build = Build::open(line.directory);
+    return launch(std::move(line), placeFrom(getenv, build.worldSize(), 1), build);
+  });
+}
