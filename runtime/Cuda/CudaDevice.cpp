@@ -55,6 +55,7 @@ void CudaDevice::runOrder(const std::function<void()> &order) {
   // The first order finds kernels, makes constants and scratch memory, and connects ranks: what a graph cannot hold.
   bool captures = launchGraph && hasRun && !graph;
   hasRun = true;
+  Launches before = launches();
   if (captures)
     streams.beginCapture();
   if (!graph) {
@@ -67,10 +68,19 @@ void CudaDevice::runOrder(const std::function<void()> &order) {
     CUgraphExec made;
     P3D_CU(cuGraphInstantiate, &made, captured.get(), 0);
     graph = GraphExec(made);
+    ofGraph = launches() - before;
+  } else if (graph) {
+    replayed = replayed + ofGraph;
   }
-  if (graph)
+  if (graph) {
     launchGraph([this] { P3D_CU(cuGraphLaunch, graph.get(), streams.compute()); });
+    ++replayed.graphs;
+  }
   streams.fork();
+}
+
+Launches CudaDevice::launches() const {
+  return Launches{launcher.count(), einsum.products(), collectives, 0} + replayed;
 }
 
 void CudaDevice::zero(ArenaRange range) {

@@ -24,6 +24,10 @@ public:
   void update(p3d_context &context, const RunOptions &options, int64_t step, double learningRate,
               double gradientScale) override;
 
+  Launches launches() const override;
+  /// Counts an operation of NCCL.
+  void countCollective() { ++collectives; }
+
   /// The device's copy of a constant, made at its first use and kept.
   void *constants(const void *host, int64_t bytes);
   /// From the second order on, the order is captured as one graph, and then replayed; `launch` gets what launches it.
@@ -55,6 +59,8 @@ private:
   std::function<void(const std::function<void()> &)> launchGraph; ///< none: orders are gone through
   bool hasRun = false;
   GraphExec graph;
+  int64_t collectives = 0;
+  Launches ofGraph, replayed; ///< what the graph does once, and what it has done
   TensorTable normTable, updateTable;
 };
 

@@ -121,6 +121,7 @@ std::unique_ptr<Einsum::Matmul> Einsum::choose(const p3d_einsum_plan &plan, int3
 }
 
 void Einsum::multiply(const Matmul &matmul, const char *a, const char *b, char *c, bool accumulates) {
+  ++asked;
   float alpha = 1, beta = accumulates ? 1 : 0;
   const char *first = matmul.form.isSwapped ? b : a, *second = matmul.form.isSwapped ? a : b;
   P3D_BLASLT(cublasLtMatmul, handle.get(), matmul.description.get(), &alpha, first, matmul.first.get(), second,

@@ -18,6 +18,8 @@ public:
   /// Arguments as in Kernels.h, on the device. A plan is known by its address, its way is chosen at its first call.
   void run(const p3d_einsum_plan *plan, int32_t dtype, int32_t cDtype, const void *a, const void *b, void *c,
            bool accumulates);
+  /// Products that cuBLASLt was asked for since the start.
+  int64_t products() const { return asked; }
 
 private:
   struct Matmul;
@@ -34,6 +36,7 @@ private:
   bool chooseAlgorithm(Matmul &matmul, Alignment alignment);
   void multiply(const Matmul &matmul, const char *a, const char *b, char *c, bool accumulates);
 
+  int64_t asked = 0;
   p3d_launcher *launcher;
   CUstream stream;
   BlasHandle handle;

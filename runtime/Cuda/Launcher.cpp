@@ -22,6 +22,7 @@ void Launcher::enqueue(const std::string &kernel, CUstream stream, const uint32_
                        uint32_t sharedBytes, void **arguments) {
   P3D_CU(cuLaunchKernel, kernels.find(kernel, sharedBytes), grid[0], grid[1], grid[2], block[0], block[1], block[2],
          sharedBytes, stream, arguments, nullptr);
+  ++launched;
 }
 
 char *Launcher::scratch(CUstream stream, int64_t bytes) {

@@ -14,6 +14,8 @@ public:
                uint32_t sharedBytes, void **arguments);
   /// Scratch of a stream, which grows to the largest that was asked for. Growing waits for the stream.
   char *scratch(CUstream stream, int64_t bytes);
+  /// Kernels enqueued since the start.
+  int64_t count() const { return launched; }
 
 private:
   struct Scratch {
@@ -21,6 +23,7 @@ private:
     int64_t bytes = 0;
   };
   KernelTable &kernels;
+  int64_t launched = 0;
   std::map<CUstream, Scratch> scratches;
 };
 

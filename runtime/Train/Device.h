@@ -1,6 +1,7 @@
 // What the training loop needs of the place where a rank's arena lies and of
 // who computes there: the memory of the process, or a GPU.
 #pragma once
+#include "runtime/Launches.h"
 #include "runtime/Train/RunOptions.h"
 #include <functional>
 #include <vector>
@@ -46,6 +47,9 @@ public:
   virtual void update(p3d_context &context, const RunOptions &options,
                       int64_t step, double learningRate,
                       double gradientScale) = 0;
+
+  /// Since the start; nothing where tasks compute by themselves.
+  virtual Launches launches() const { return {}; }
 };
 
 } // namespace p3d

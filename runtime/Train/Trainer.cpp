@@ -74,6 +74,7 @@ void Trainer::runStep(int64_t step) {
   record.step = step;
   record.startNs = monotonicNs();
   int64_t waitedBefore = context.transport.waitedNs();
+  Launches launchedBefore = context.device.launches();
   context.area().step.store(step, std::memory_order_relaxed);
   context.enterTask("input", 0);
   context.enterOperation("filling of inputs");
@@ -86,6 +87,7 @@ void Trainer::runStep(int64_t step) {
   update(step, record);
   readResults(record);
   record.waitNs = context.transport.waitedNs() - waitedBefore;
+  record.launches = context.device.launches() - launchedBefore;
   record.endNs = monotonicNs();
   publish(record);
 }

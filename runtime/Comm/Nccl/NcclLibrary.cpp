@@ -25,4 +25,20 @@ void checkNccl(ncclResult_t result, const char *call) {
 
 void destroyCommunicator(ncclComm_t communicator) noexcept { (void)nccl().ncclCommDestroy(communicator); }
 
+NcclRegistration::NcclRegistration(ncclComm_t communicator, void *memory, int64_t bytes) : communicator(communicator) {
+  if (bytes > 0)
+    P3D_NCCL(ncclCommRegister, communicator, memory, size_t(bytes), &handle);
+}
+
+NcclRegistration &NcclRegistration::operator=(NcclRegistration &&other) noexcept {
+  std::swap(communicator, other.communicator);
+  std::swap(handle, other.handle);
+  return *this;
+}
+
+NcclRegistration::~NcclRegistration() {
+  if (handle)
+    (void)nccl().ncclCommDeregister(communicator, handle);
+}
+
 } // namespace p3d

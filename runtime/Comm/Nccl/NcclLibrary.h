@@ -9,6 +9,8 @@
   CALL(ncclCommInitRankConfig)                                                                                         \
   CALL(ncclCommDestroy)                                                                                                \
   CALL(ncclCommGetAsyncError)                                                                                          \
+  CALL(ncclCommRegister)                                                                                               \
+  CALL(ncclCommDeregister)                                                                                             \
   CALL(ncclAllReduce)                                                                                                  \
   CALL(ncclAllGather)                                                                                                  \
   CALL(ncclReduceScatter)                                                                                              \
@@ -35,6 +37,20 @@ void checkNccl(ncclResult_t result, const char *call);
 
 void destroyCommunicator(ncclComm_t communicator) noexcept;
 using NcclCommunicator = Owner<ncclComm_t, destroyCommunicator>;
+
+/// Memory that a communicator may use without copies of its own.
+class NcclRegistration {
+public:
+  NcclRegistration() = default;
+  NcclRegistration(ncclComm_t communicator, void *memory, int64_t bytes);
+  NcclRegistration(NcclRegistration &&other) noexcept { *this = std::move(other); }
+  NcclRegistration &operator=(NcclRegistration &&other) noexcept;
+  ~NcclRegistration();
+
+private:
+  ncclComm_t communicator = nullptr;
+  void *handle = nullptr; ///< null too where NCCL has no use for it
+};
 
 } // namespace p3d
 

@@ -12,7 +12,7 @@ NcclTransport::NcclTransport(const Program &program, int rank, const Control &co
     : program(program), rank(rank), at(program.mesh.coordinates(rank)), control(control), device(device),
       watchdog(watchdog) {
   auto make = [&](p3d_axis axis, int index, int stream, const char *name, int ordinal) {
-    auto group = std::make_unique<Group>(Group{Communicator(control, program, rank, axis, index), stream, {}});
+    auto group = std::make_unique<Group>(Group{Communicator(control, program, rank, axis, index), stream, {}, {}});
     std::string number = ordinal > 0 ? fmt::format(" {}", ordinal) : "";
     connect(*group, fmt::format("{}{} of ranks {}", name, number, listRanks(group->identity.members())), ids);
     return group;
@@ -56,6 +56,8 @@ void NcclTransport::connect(Group &group, const std::string &name, IdExchange &i
     config.commName = name.c_str();
     P3D_NCCL(ncclCommInitRankConfig, &made, group.size(), id, group.identity.self(), &config);
     group.communicator = NcclCommunicator(made);
+    // Where NCCL can, it then moves data straight from the arena.
+    group.arena = NcclRegistration(made, device.arena(), program.arenaBytes);
   });
   ncclComm_t handle = group.communicator.get();
   watchdog.alsoCheck([handle] {
@@ -82,6 +84,7 @@ void NcclTransport::collective(Group &group, CallKind kind, const std::function<
   CUstream stream = device.streams.use(group.stream);
   if (group.size() == 1)
     return enqueue(stream);
+  device.countCollective();
   Operation operation{Activity::InCollective, &group.identity, {}, -1, {}};
   operation.call.kind = kind;
   group.identity.stamp(operation.call);
@@ -175,6 +178,7 @@ void NcclTransport::send(int toStage, int value, int64_t mb, int64_t slot, const
                       {},
                       peer,
                       fmt::format("for transfer {} of microbatch {} to be received by", value, mb)};
+  device.countCollective();
   enqueueWatched(stream, operation, [&] {
     P3D_NCCL(ncclSend, data, size_t(bytes), ncclInt8, indexOf(line.identity.members(), peer), line.communicator.get(),
              stream);
@@ -193,6 +197,7 @@ void NcclTransport::receive(int fromStage, int value, int64_t mb, void *data, in
   CUstream stream = device.streams.use(line.stream);
   Operation operation{
       Activity::Receiving, nullptr, {}, peer, fmt::format("for transfer {} of microbatch {} from", value, mb)};
+  device.countCollective();
   enqueueWatched(stream, operation, [&] {
     P3D_NCCL(ncclRecv, data, size_t(bytes), ncclInt8, indexOf(line.identity.members(), peer), line.communicator.get(),
              stream);

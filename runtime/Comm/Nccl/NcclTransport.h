@@ -38,6 +38,7 @@ private:
     Communicator identity;
     int stream;
     NcclCommunicator communicator; ///< none for a group of one
+    NcclRegistration arena;        ///< ends before the communicator
     int size() const { return int(identity.members().size()); }
   };
   /// The last send from a slot in one direction.

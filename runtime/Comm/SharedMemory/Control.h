@@ -5,6 +5,7 @@
 // tables are never touched, so never allocated.
 #pragma once
 #include "runtime/Error.h"
+#include "runtime/Launches.h"
 #include <atomic>
 #include <cstdint>
 #include <string>
@@ -86,6 +87,7 @@ struct StepRecord {
   double learningRate, gradNorm; ///< gradNorm is -1 with clipping off
   double results[maxResults];
   uint32_t skipped; ///< the norm was not finite: nothing was updated
+  Launches launches;
 };
 
 struct alignas(4096) RankArea {

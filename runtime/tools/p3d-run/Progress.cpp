@@ -61,6 +61,8 @@ StepReport Progress::gather(uint32_t index) {
     report.gradNorm = record.gradNorm;
     report.learningRate = record.learningRate;
     report.skipped = record.skipped;
+    if (record.launches.kernels > report.launches.kernels)
+      report.launches = record.launches;
     start = std::min(start, record.startNs);
     end = std::max(end, record.endNs);
     report.waiting += double(record.waitNs) /
@@ -141,6 +143,11 @@ void Progress::log(const StepReport &report) {
   object["step_ms"] = report.milliseconds;
   object["tokens_per_s"] = tokensPerSecond(report, tokens);
   object["bubble"] = report.waiting;
+  if (const Launches &launches = report.launches; launches.kernels > 0)
+    object["launches"] = {{"kernels", launches.kernels},
+                          {"products", launches.products},
+                          {"collectives", launches.collectives},
+                          {"graphs", launches.graphs}};
   if (report.skipped)
     object["skipped"] = true;
   if (!metrics.empty())

@@ -15,6 +15,7 @@ struct StepReport {
   std::vector<std::pair<std::string, double>> results; ///< first: the loss
   double milliseconds = 0;
   double waiting = 0; ///< share of the step that ranks wait, their mean
+  Launches launches;  ///< of the rank with the most kernels
 };
 
 class Progress {

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
 #include <stdlib.h>
 
 using namespace p3d::test;
@@ -31,16 +32,38 @@ TEST(CudaLauncher, DelaysChangeNothing) {
   }
 }
 
+/// "launches" of the log's lines.
+std::vector<nlohmann::json> launchesIn(const std::string &log) {
+  std::vector<nlohmann::json> launches;
+  std::ifstream file(log);
+  for (std::string line; std::getline(file, line);)
+    launches.push_back(nlohmann::json::parse(line).at("launches"));
+  return launches;
+}
+
 TEST(CudaLauncher, AGraphReplaysTheSame) {
   std::string files[2];
+  std::vector<nlohmann::json> launches[2];
   for (int isGraph = 0; isGraph < 2; ++isGraph) {
     ToyRun toy;
     std::string file = toy.path("end.safetensors");
-    CommandResult result = toy.run("--steps=4 --seed=3 --export=" + file + (isGraph ? " --cuda-graph" : ""), emulator);
+    CommandResult result =
+        toy.run("--steps=4 --seed=3 --export=" + file + " --log=" + toy.path("log") + (isGraph ? " --cuda-graph" : ""),
+                emulator);
     ASSERT_EQ(result.exitCode, 0) << result.output;
     files[isGraph] = runCommand("cksum < " + file).output;
+    launches[isGraph] = launchesIn(toy.path("log"));
   }
   EXPECT_EQ(files[0], files[1]);
+  ASSERT_EQ(launches[0].size(), 4u);
+  for (int step = 0; step < 4; ++step) {
+    EXPECT_GT(launches[0][step]["kernels"], 0);
+    EXPECT_GT(launches[0][step]["products"], 0);
+    EXPECT_GT(launches[0][step]["collectives"], 0);
+    EXPECT_EQ(launches[0][step]["graphs"], 0);
+    launches[0][step]["graphs"] = int(step > 0); // the first step prepares
+    EXPECT_EQ(launches[0][step], launches[1][step]);
+  }
 }
 
 TEST(CudaLauncher, AGraphThatHangs) {
