@@ -42,6 +42,9 @@ StageMemory measureProgram(exec::ProgramOp program) {
     case pipe::BufferKind::Activation:
       memory.activations += bytesOf(buffer) * program.getSlots();
       break;
+    case pipe::BufferKind::Receive:
+      memory.activations += bytesOf(buffer);
+      break;
     case pipe::BufferKind::Input:
     case pipe::BufferKind::Complete:
     case pipe::BufferKind::Result:

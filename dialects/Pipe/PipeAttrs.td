@@ -15,7 +15,8 @@ def Pipe_BufferKind : Pipe_Enum<"BufferKind", "what a buffer holds, and so how l
   I32EnumAttrCase<"Complete", 2, "complete">,     // written by the prologue once a step, read by all tasks
   I32EnumAttrCase<"Activation", 3, "activation">, // one slot per live microbatch: written by its forward, read by its backward
   I32EnumAttrCase<"Gradient", 4, "gradient">,     // an f32 accumulator over microbatches, zero when a step begins
-  I32EnumAttrCase<"Result", 5, "result">]>;       // accumulator of the loss or a metric, zero when a step begins; read after the last task
+  I32EnumAttrCase<"Result", 5, "result">,         // accumulator of the loss or a metric, zero when a step begins; read after the last task
+  I32EnumAttrCase<"Receive", 6, "receive">]>;     // what a task receives, from before the task until its last use there; one for all microbatches
 def Pipe_BufferKindAttr : EnumAttr<Pipe_Dialect, Pipe_BufferKind, "buffer_kind">;
 
 def Pipe_TaskKind : Pipe_Enum<"TaskKind", "a step of the schedule", [

@@ -24,10 +24,10 @@ bool conflictsWith(ArrayRef<Access> mine, ArrayRef<Access> theirs) {
   return llvm::any_of(mine, [&](const Access &a) { return llvm::any_of(theirs, [&](const Access &b) { return isConflict(a, b); }); });
 }
 
-/// Events in earlier tasks behind the last commands that touch certain buffers: communication that has nothing else to wait for begins while those tasks go on.
-class EarlierTasks {
+/// Events behind the last commands of some tasks that touch certain buffers: communication that has nothing else to wait for begins while those tasks, or others, go on.
+class TaskEvents {
 public:
-  EarlierTasks(const SymbolTable &symbols, int64_t stage, int64_t &events) : symbols(symbols), stage(stage), events(events) {}
+  TaskEvents(const SymbolTable &symbols, int64_t stage, int64_t &events) : symbols(symbols), stage(stage), events(events) {}
 
   void add(Block &task) { tasks.push_back(&task); }
 
@@ -68,10 +68,17 @@ private:
   DenseMap<Operation *, int64_t> recorded;
 };
 
+/// Whether a command fills a buffer that is for nothing else.
+bool receivesAhead(exec::Command command, exec::ProgramOp program) {
+  auto recv = dyn_cast<exec::RecvOp>(command.getOperation());
+  auto address = recv ? recv.getOuts().front().getDefiningOp<exec::AddressOp>() : exec::AddressOp();
+  return address && cast<exec::BufferOp>(SymbolTable::lookupSymbolIn(program, address.getBuffer())).getKind() == pipe::BufferKind::Receive;
+}
+
 /// The commands of one function or task. With `earlier` its communication waits for what touched its memory in those tasks; else for all computation before.
 class EventPlacer {
 public:
-  EventPlacer(const SymbolTable &symbols, int64_t stage, int64_t &events, EarlierTasks *earlier = nullptr)
+  EventPlacer(const SymbolTable &symbols, int64_t stage, int64_t &events, TaskEvents *earlier = nullptr)
       : symbols(symbols), stage(stage), events(events), earlier(earlier), builder(symbols.getOp()->getContext()) {}
 
   void run(Block &commands) {
@@ -100,6 +107,12 @@ private:
     }
     if (earlier) {
       for (int64_t event : earlier->before(accesses))
+        wait(event, stream);
+    } else if (auto program = command->getParentOfType<exec::ProgramOp>(); program && receivesAhead(command, program)) {
+      // The last use of the buffer was in this task, for the microbatch before.
+      TaskEvents self(symbols, stage, events);
+      self.add(*command->getBlock());
+      for (int64_t event : self.before(accesses))
         wait(event, stream);
     } else {
       if (!computed)
@@ -132,7 +145,7 @@ private:
   const SymbolTable &symbols;
   int64_t stage;
   int64_t &events;
-  EarlierTasks *earlier;
+  TaskEvents *earlier;
   OpBuilder builder;
   SmallVector<Pending> pending;
   /// The event behind all computation so far, if one was recorded.
@@ -143,7 +156,7 @@ struct AssignStreams : memory::impl::AssignStreamsBase<AssignStreams> {
   /// Gradients are synchronised in a task of their own, behind all others; it is enqueued while the last backward task still runs, so that each reduction begins
   /// when its gradients are complete.
   static void assign(exec::ProgramOp program, const SymbolTable &symbols, int64_t &events) {
-    EarlierTasks earlier(symbols, program.getIndex(), events);
+    TaskEvents earlier(symbols, program.getIndex(), events);
     for (auto task : program.getOps<exec::TaskOp>()) {
       Block &body = task.getBody().front();
       bool synchronizes = task.getKind() == pipe::TaskKind::Synchronize;

@@ -79,6 +79,8 @@ private:
 };
 
 struct Bufferize : memory::impl::BufferizeBase<Bufferize> {
+  using BufferizeBase::BufferizeBase;
+
   void runOnOperation() override {
     ModuleOp module = getOperation();
     SymbolTable symbols(module);
@@ -91,7 +93,7 @@ struct Bufferize : memory::impl::BufferizeBase<Bufferize> {
       done.push_back(block);
     }
     for (auto stage : llvm::make_early_inc_range(module.getOps<pipe::StageOp>())) {
-      if (failed(bufferizeStage(stage, kernels, symbols, accumulation)))
+      if (failed(bufferizeStage(stage, kernels, symbols, accumulation, receivesAhead)))
         return signalPassFailure();
       done.push_back(stage);
     }

@@ -24,6 +24,7 @@ def Bufferize : Pass<"p3d-bufferize", "::mlir::ModuleOp"> {
         %h = graph.einsum "bd,df->bf" %x, %up     ->   exec.einsum "bd,df->bf" (%x, %up) -> (%h)
         %a = graph.gelu tanh %h                        exec.launch @gelu(%h) -> (%a)
   }];
+  let options = [Option<"receivesAhead", "receives-ahead", "bool", "false", "what a task receives has memory of its own, so that it can come while other tasks run">];
   let dependentDialects = ["::p3d::exec::ExecDialect", "::mlir::func::FuncDialect", "::mlir::linalg::LinalgDialect",
                            "::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect"];
 }
@@ -49,7 +50,8 @@ def AssignStreams : Pass<"p3d-assign-streams", "::mlir::ModuleOp"> {
     Needs planned memory. Computation is one stream, each axis of communication another, transfers have one for each direction. Communication begins after the computation
     before it, and computation waits for it before the first command that touches the same memory, at the latest at the end of the function or task. What is sent
     stays untouched until the slot is used again, which is the runtime's to wait for. In the task that synchronises gradients a reduction waits for the last commands
-    of the earlier tasks that touch its buffers instead: it runs beside the rest of the last backward task.
+    of the earlier tasks that touch its buffers instead: it runs beside the rest of the last backward task. What is received into a buffer of its own waits for the last
+    command that used the buffer, which is one of the same task for the microbatch before: it comes while the tasks between the two run.
 
         exec.all_reduce sum %x over tp   ->   exec.record 0 on compute; exec.wait 0 on tp; exec.all_reduce sum %x over tp; exec.record 1 on tp; ..; exec.wait 1 on compute
   }];
@@ -61,7 +63,7 @@ def VerifyStreams : Pass<"p3d-verify-streams", "::mlir::ModuleOp"> {
   let description = [{
     Follows what each stream knows to be done (vector clocks through records and waits), knowing nothing of the pass that placed them: through each function, where
     communication has to be behind the computation before it, and computation behind all communication when it ends; and through each program, task by task in the order of
-    its schedule, slot by slot, with calls as single commands.
+    its schedule, slot by slot, with calls as single commands. A wait for an event that a later command of the program records passes until that command has run once.
   }];
 }
 

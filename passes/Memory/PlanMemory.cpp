@@ -81,7 +81,7 @@ public:
 
   void plan(int64_t scratchBytes) {
     addOptimizerState();
-    for (pipe::BufferKind kind : {pipe::BufferKind::Parameter, pipe::BufferKind::Input, pipe::BufferKind::Complete})
+    for (pipe::BufferKind kind : {pipe::BufferKind::Parameter, pipe::BufferKind::Input, pipe::BufferKind::Complete, pipe::BufferKind::Receive})
       placeAll(kind);
     int64_t zero = end;
     for (exec::BufferOp buffer : accumulators())

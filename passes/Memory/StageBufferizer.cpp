@@ -11,8 +11,8 @@ namespace {
 class TaskBufferizer {
 public:
   TaskBufferizer(pipe::TaskOp task, exec::ProgramOp program, KernelLibrary &kernels, SymbolTable &symbols,
-                 const Accumulation &accumulation)
-      : task(task), program(program), region(task.getBody().front(), kernels, symbols, accumulation, createTask(task, program)) {}
+                 const Accumulation &accumulation, bool receivesAhead)
+      : task(task), program(program), receivesAhead(receivesAhead), region(task.getBody().front(), kernels, symbols, accumulation, createTask(task, program)) {}
 
   LogicalResult run() {
     for (Operation &op : task.getBody().front())
@@ -51,7 +51,7 @@ private:
   LogicalResult placeOperands(Operation *op) {
     if (auto write = dyn_cast<pipe::WriteOp>(op)) {
       Value to = address(op, write.getBuffer());
-      if (!isReadBefore(op, write.getBuffer()) && region.place(write.getValue(), to))
+      if (!isReadBefore(op, write.getBuffer()) && !comesAhead(write.getValue()) && region.place(write.getValue(), to))
         placed.insert(op);
     } else if (auto accumulate = dyn_cast<pipe::AccumulateOp>(op)) {
       Value to = address(op, accumulate.getBuffer());
@@ -60,11 +60,14 @@ private:
     } else if (auto send = dyn_cast<pipe::SendOp>(op)) {
       if (isInSlot(send.getValue()))
         placed.insert(op);
-      else if (region.place(send.getValue(), address(op, createSendBuffer(send).getSymName())))
+      else if (Value to = address(op, createSendBuffer(send).getSymName()); !comesAhead(send.getValue()) && region.place(send.getValue(), to))
         placed.insert(op);
     }
     return success();
   }
+
+  /// Whether a value lies where it was received.
+  bool comesAhead(Value value) { return receivesAhead && throughReshapes(value).getDefiningOp<pipe::RecvOp>(); }
 
   /// Whether a value is the memory of an activation, which stays until its slot is used again.
   bool isInSlot(Value value) {
@@ -80,14 +83,19 @@ private:
   }
 
   exec::BufferOp createSendBuffer(pipe::SendOp send) {
-    auto type = graph::tensorType(send.getValue());
+    return createBuffer(send.getLoc(), "send", send.getChannel(), send.getValue(), pipe::BufferKind::Activation);
+  }
+
+  exec::BufferOp createBuffer(Location loc, StringRef what, int64_t channel, Value value, pipe::BufferKind kind) {
+    auto type = graph::tensorType(value);
     OpBuilder builder(region.builder.getBlock()->getParentOp());
-    auto kind = pipe::BufferKindAttr::get(builder.getContext(), pipe::BufferKind::Activation);
-    std::string name = "send." + std::to_string(send.getChannel()) + "." + stringifyTaskKind(task.getKind()).str();
-    return builder.create<exec::BufferOp>(send.getLoc(), builder.getStringAttr(name), kind,
+    return builder.create<exec::BufferOp>(loc, builder.getStringAttr(nameOf(what, channel)), pipe::BufferKindAttr::get(builder.getContext(), kind),
                                           TypeAttr::get(exec::memoryType(type)), TypeAttr::get(type.getElementType()),
                                           TypeAttr(), IntegerAttr(), IntegerAttr());
   }
+
+  /// Of the buffer of a transfer.
+  std::string nameOf(StringRef what, int64_t channel) { return (what + "." + Twine(channel) + "." + stringifyTaskKind(task.getKind())).str(); }
 
   bool isReadBefore(Operation *op, StringRef name) {
     return llvm::any_of(task.getBody().front().getOps<pipe::ReadOp>(), [&](pipe::ReadOp read) { return read.getBuffer() == name; });
@@ -128,7 +136,7 @@ private:
   LogicalResult emit(pipe::SendOp op) {
     Value from = region.memory(op.getValue());
     if (!placed.contains(op)) {
-      exec::BufferOp copy = buffer("send." + std::to_string(op.getChannel()) + "." + stringifyTaskKind(task.getKind()).str());
+      exec::BufferOp copy = buffer(nameOf("send", op.getChannel()));
       from = address(op, copy.getSymName());
       if (failed(region.store(op.getLoc(), op.getValue(), from, copy.getElement(), Store::Set)))
         return failure();
@@ -140,7 +148,14 @@ private:
 
   LogicalResult emit(pipe::RecvOp op) {
     auto reason = region.builder.getStringAttr("recv from stage " + Twine(op.getStage()));
-    region.builder.create<exec::RecvOp>(op.getLoc(), region.allocate(op.getResult()), op.getStage(), op.getChannel(), reason);
+    Value to;
+    if (receivesAhead) {
+      to = address(op, createBuffer(op.getLoc(), "recv", op.getChannel(), op.getResult(), pipe::BufferKind::Receive).getSymName());
+      region.bind(op.getResult(), to);
+    } else {
+      to = region.allocate(op.getResult());
+    }
+    region.builder.create<exec::RecvOp>(op.getLoc(), to, op.getStage(), op.getChannel(), reason);
     return success();
   }
 
@@ -177,6 +192,7 @@ private:
 
   pipe::TaskOp task;
   exec::ProgramOp program;
+  bool receivesAhead;
   RegionBufferizer region;
   DenseMap<Operation *, Value> addresses;
   DenseSet<Operation *> placed;
@@ -205,13 +221,13 @@ void createBuffer(OpBuilder &builder, pipe::BufferOp buffer) {
 } // namespace
 
 LogicalResult p3d::memory::bufferizeStage(pipe::StageOp stage, KernelLibrary &kernels, SymbolTable &symbols,
-                                          const Accumulation &accumulation) {
+                                          const Accumulation &accumulation, bool receivesAhead) {
   exec::ProgramOp program = createProgram(stage);
   auto builder = OpBuilder::atBlockEnd(&program.getBody().front());
   for (auto buffer : stage.getOps<pipe::BufferOp>())
     createBuffer(builder, buffer);
   for (auto task : stage.getOps<pipe::TaskOp>())
-    if (failed(TaskBufferizer(task, program, kernels, symbols, accumulation).run()))
+    if (failed(TaskBufferizer(task, program, kernels, symbols, accumulation, receivesAhead).run()))
       return failure();
   return success();
 }

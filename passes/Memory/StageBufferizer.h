@@ -7,8 +7,8 @@
 
 namespace p3d::memory {
 
-/// Adds the exec.program of `stage` before it.
+/// Adds the exec.program of `stage` before it. With `receivesAhead` what a task receives has memory of its own, so that it can come while other tasks run.
 mlir::LogicalResult bufferizeStage(pipe::StageOp stage, KernelLibrary &kernels, mlir::SymbolTable &symbols,
-                                   const Accumulation &accumulation);
+                                   const Accumulation &accumulation, bool receivesAhead);
 
 } // namespace p3d::memory

@@ -1,7 +1,7 @@
 // Events between computation and communication.
 // RUN: p3dc-opt %s -p3d-assign-streams -p3d-verify-streams | FileCheck %s
 
-// CHECK: module attributes {{.*}}exec.events = 11
+// CHECK: module attributes {{.*}}exec.events = 13
 module {
 func.func private @kernel.neg(%x: memref<16xf32>, %y: memref<16xf32>) { return }
 
@@ -88,6 +88,31 @@ exec.program @stage1 index 1 slots 1 arena 192 zero 0 at 0 attributes {order = [
     %early = exec.address @early : memref<16xf32>
     exec.all_reduce sum %late over dp 0 of f32 why "" : memref<16xf32>
     exec.all_reduce sum %early over dp 0 of f32 why "" : memref<16xf32>
+  }
+}
+
+// What is received into a buffer of its own waits for the buffer's last use, which was in this task for the microbatch before: it comes while the tasks between run.
+// CHECK-LABEL: exec.program @stage2
+// CHECK: exec.task backward
+// CHECK: exec.wait [[LAST:[0-9]+]] on forward
+// CHECK-NEXT: exec.recv
+// CHECK-NEXT: exec.record [[HERE:[0-9]+]] on forward
+// CHECK-NEXT: exec.wait [[HERE]] on compute
+// CHECK-NEXT: exec.launch @kernel.neg
+// CHECK-NEXT: exec.record [[LAST]] on compute
+// CHECK-NEXT: exec.launch @kernel.neg
+// CHECK-NEXT: }
+exec.program @stage2 index 2 slots 1 arena 320 zero 0 at 0 attributes {order = ["B0", "B1"]} {
+  exec.buffer receive @recv.0.backward at 0 : memref<16xf32> of f32
+  exec.buffer complete @x at 64 : memref<16xf32> of f32
+  exec.buffer complete @y at 128 : memref<16xf32> of f32
+  exec.task backward scratch 0 at 320 {
+    %in = exec.address @recv.0.backward : memref<16xf32>
+    %x = exec.address @x : memref<16xf32>
+    %y = exec.address @y : memref<16xf32>
+    exec.recv %in from 1 channel 0 why "" : memref<16xf32>
+    exec.launch @kernel.neg(%in) -> (%x) : (memref<16xf32>) -> memref<16xf32>
+    exec.launch @kernel.neg(%x) -> (%y) : (memref<16xf32>) -> memref<16xf32>
   }
 }
 }

@@ -104,3 +104,41 @@ exec.program @stage0 index 0 slots 2 arena 128 zero 0 at 0 attributes {order = [
   }
 }
 func.func private @kernel.zero(%x: memref<16xf32>) { return }
+
+// -----
+
+// A wait for an event of the microbatch before passes the first time, and orders the second.
+func.func private @kernel.neg(%x: memref<16xf32>, %y: memref<16xf32>) { return }
+exec.program @ahead index 1 slots 1 arena 128 zero 0 at 0 attributes {order = ["B0", "B1"]} {
+  exec.buffer receive @in at 0 : memref<16xf32> of f32
+  exec.buffer complete @x at 64 : memref<16xf32> of f32
+  exec.task backward scratch 0 at 128 {
+    %in = exec.address @in : memref<16xf32>
+    %x = exec.address @x : memref<16xf32>
+    exec.wait 0 on forward
+    exec.recv %in from 0 channel 0 why "" : memref<16xf32>
+    exec.record 1 on forward
+    exec.wait 1 on compute
+    exec.launch @kernel.neg(%in) -> (%x) : (memref<16xf32>) -> memref<16xf32>
+    exec.record 0 on compute
+  }
+}
+
+// -----
+
+// Without the wait the second microbatch overwrites what the first still reads.
+func.func private @kernel.neg(%x: memref<16xf32>, %y: memref<16xf32>) { return }
+exec.program @overwritten index 1 slots 1 arena 128 zero 0 at 0 attributes {order = ["B0", "B1"]} {
+  exec.buffer receive @in at 0 : memref<16xf32> of f32
+  exec.buffer complete @x at 64 : memref<16xf32> of f32
+  exec.task backward scratch 0 at 128 {
+    %in = exec.address @in : memref<16xf32>
+    %x = exec.address @x : memref<16xf32>
+    // expected-error @below {{writes on stream forward what a command on stream compute reads, in no order; an exec.wait for that command is missing}}
+    exec.recv %in from 0 channel 0 why "" : memref<16xf32>
+    exec.record 1 on forward
+    exec.wait 1 on compute
+    // expected-note @below {{the other command}}
+    exec.launch @kernel.neg(%in) -> (%x) : (memref<16xf32>) -> memref<16xf32>
+  }
+}

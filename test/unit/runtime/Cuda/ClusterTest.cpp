@@ -10,6 +10,7 @@
 using namespace p3d;
 using namespace p3d::test;
 using testing::AllOf;
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
@@ -101,8 +102,8 @@ TEST(Cluster, ALauncherThatIsKilled) {
   parts[5].killAfter = 8;
   std::vector<CommandResult> results = toy.runParts(parts, emulator);
   EXPECT_EQ(results[0].exitCode, 3);
-  EXPECT_THAT(results[0].output, AllOf(HasSubstr("the launcher of ranks 5 on "), HasSubstr(" is gone; rank "),
-                                       HasSubstr("5 was at step "), HasSubstr("; all ranks are stopped")));
+  EXPECT_THAT(results[0].output,
+              ContainsRegex("the launcher of ranks 5 on .* is gone; rank 5 was at step .*; all ranks are stopped"));
   EXPECT_NE(runCommand("pgrep -f " + toy.path("bin/[r]ank_")).exitCode, 0) << "a rank was left behind";
 }
 
