@@ -85,6 +85,8 @@ void buildMemory(OpPassManager &passes, const Options &options) {
   passes.addPass(memory::createExpandNamedOps());
   // Where commands are only enqueued, what a task receives comes before its turn.
   passes.addPass(memory::createBufferize({options.forCuda}));
+  if (options.forCuda)
+    passes.addPass(memory::createJoinLaunches());
   passes.addPass(memory::createPlanMemory());
   passes.addPass(memory::createVerifyMemory());
   if (options.forCuda) {

@@ -29,6 +29,18 @@ def Bufferize : Pass<"p3d-bufferize", "::mlir::ModuleOp"> {
                            "::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect"];
 }
 
+def JoinLaunches : Pass<"p3d-join-launches", "::mlir::ModuleOp"> {
+  let summary = "launches kernels that do not depend on each other together";
+  let description = [{
+    Needs commands without places. For a GPU a launch costs as much time as a small kernel runs. A launch moves up to one before it, past products and kernels of the library that it has
+    no memory in common with, and both become one of a kernel that holds both bodies; each has its own blocks there. Either both add to their results or neither. What is
+    computed, and in what order within each, stays as it was.
+
+        exec.launch @kernel.mul(%a) -> (%x); exec.launch @kernel.add(%b) -> (%y)   ->   exec.launch @kernel.mul_add(%a, %b) -> (%x, %y)
+  }];
+  let dependentDialects = ["::p3d::exec::ExecDialect", "::mlir::func::FuncDialect"];
+}
+
 def PlanMemory : Pass<"p3d-plan-memory", "::mlir::ModuleOp"> {
   let summary = "gives every buffer and temporary its place";
   let description = [{

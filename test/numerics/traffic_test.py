@@ -19,13 +19,13 @@ STEPS, SIZES = 2, {"float32": 4, "bfloat16": 2, "float16": 2, "int32": 4, "int8"
 NAMES = {"allReduce": "all_reduce", "allGather": "all_gather", "reduceScatter": "reduce_scatter"}
 
 
-def run_traced(model, place, *flags, module=None):
+def run_traced(model, place, *flags, module=None, mesh="2x2x2", steps=STEPS):
     """The manifest, and the trace's commands. `module`: the model's file at another level."""
-    subprocess.run([BUILD / "bin" / "p3dc", module or INPUTS / f"{model}.mlir", "--mesh=2x2x2", "--target=cuda", *flags, "-o", place / "out"], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([BUILD / "bin" / "p3dc", module or INPUTS / f"{model}.mlir", f"--mesh={mesh}", "--target=cuda", *flags, "-o", place / "out"], check=True, stdout=subprocess.DEVNULL)
     trace = place / "trace.jsonl"
     trace.unlink(missing_ok=True)
     environment = {**os.environ, "LD_LIBRARY_PATH": str(BUILD / "lib" / "emulator"), "P3D_EMULATOR_TRACE": str(trace)}
-    subprocess.run([BUILD / "bin" / "p3d-run", place / "out", f"--steps={STEPS}", f"--data={INPUTS}/{model}.safetensors", f"--params={INPUTS}/{model}.safetensors"],
+    subprocess.run([BUILD / "bin" / "p3d-run", place / "out", f"--steps={steps}", f"--data={INPUTS}/{model}.safetensors", f"--params={INPUTS}/{model}.safetensors"],
                    check=True, env=environment, stdout=subprocess.DEVNULL)
     return json.loads((place / "out" / "manifest.json").read_text()), [json.loads(line) for line in trace.read_text().splitlines()]
 
