@@ -1,7 +1,9 @@
-// Kernels as GPU functions: a thread for each result, or a block for each where much is summed into few; see Passes.td.
+// Kernels as GPU functions: a thread for each result or for some neighbours, or a block for each where much is summed
+// into few; see Passes.td.
 #include "dialects/Exec/ExecOps.h"
 #include "passes/Lower/KernelMapping.h"
 #include "passes/Lower/Passes.h"
+#include "passes/Lower/VectorForm.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -9,6 +11,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
 
 namespace p3d::lower {
@@ -36,19 +39,26 @@ int64_t product(ArrayRef<int64_t> sizes) {
 /// is the innermost.
 class KernelMapper {
 public:
-  KernelMapper(func::FuncOp source, gpu::GPUModuleOp module)
-      : source(source), module(module), loc(source.getLoc()), builder(OpBuilder::atBlockEnd(module.getBody())) {}
+  KernelMapper(func::FuncOp source, gpu::GPUModuleOp module, const ParameterMultiples &multiples)
+      : source(source), module(module), loc(source.getLoc()), builder(OpBuilder::atBlockEnd(module.getBody())) {
+    for (auto generic : source.getOps<linalg::GenericOp>())
+      width = vectorWidth(generic, multiples);
+  }
 
   /// Blocks and threads.
   FailureOr<std::pair<int64_t, int64_t>> map() {
     builder.setInsertionPoint(module.getBody()->getTerminator());
-    auto kernel = builder.create<gpu::GPUFuncOp>(loc, source.getName(), source.getFunctionType());
+    FunctionType type = source.getFunctionType();
+    auto kernel = builder.create<gpu::GPUFuncOp>(loc, source.getName(), width > 1 ? typeWithBytes(type) : type);
     kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), builder.getUnitAttr());
     builder.setInsertionPointToStart(&kernel.getBody().front());
-    mapping.map(source.getArguments(), kernel.getArguments());
+    for (auto [from, to] : llvm::zip(source.getArguments(), kernel.getArguments()))
+      mapping.map(from, from.getType() == to.getType()
+                            ? Value(to)
+                            : builder.create<memref::ViewOp>(loc, from.getType(), to, index(0), ValueRange()));
     Operation *work = clonePrefix();
     if (auto generic = dyn_cast_or_null<linalg::GenericOp>(work))
-      mapGeneric(generic);
+      width > 1 ? mapVectors(generic, kernel) : mapGeneric(generic);
     else if (auto loop = dyn_cast_or_null<scf::ForOp>(work))
       mapLoops(loop);
     else
@@ -129,6 +139,32 @@ private:
     endItem(kernel);
   }
 
+  /// A thread for `width` neighbours: vectors are loaded, each neighbour is computed as it would be alone, and a vector
+  /// is stored.
+  void mapVectors(linalg::GenericOp generic, gpu::GPUFuncOp kernel) {
+    SmallVector<int64_t> groups = generic.getStaticLoopRanges();
+    groups.back() /= width;
+    SmallVector<Value> group = delinearize(beginItem(product(groups)), groups);
+    VectorOperand::Place place{kernel.getArguments(), mapping, group, width};
+    positions = group;
+    SmallVector<SmallVector<Value>> inputs;
+    for (OpOperand *operand : generic.getDpsInputOperands()) {
+      VectorOperand vector(generic, *operand);
+      inputs.push_back(vector.moves() ? vector.load(builder, place)
+                                      : SmallVector<Value>(width, load(generic, *operand)));
+    }
+    VectorOperand out(generic, generic.getDpsInitsMutable()[0]);
+    bool readsOut = !generic.getRegionOutputArgs()[0].use_empty();
+    SmallVector<Value> held = readsOut ? out.load(builder, place) : SmallVector<Value>(width), lanes;
+    Value first = builder.create<arith::MulIOp>(loc, group.back(), index(width));
+    for (int64_t lane = 0; lane < width; ++lane) {
+      positions.back() = builder.create<arith::AddIOp>(loc, first, index(lane));
+      lanes.push_back(computeBody(generic, held[lane], [&](unsigned number) { return inputs[number][lane]; }));
+    }
+    out.store(builder, lanes, place);
+    endItem(kernel);
+  }
+
   /// The operation that joins the accumulator with one more element: only one that can join two accumulators as well. Null for other bodies.
   static Operation *combinerOf(linalg::GenericOp generic) {
     Operation *op = generic.getBody()->getTerminator()->getOperand(0).getDefiningOp();
@@ -151,10 +187,15 @@ private:
 
   /// What the body yields at `positions`, given the accumulator.
   Value computeBody(linalg::GenericOp generic, Value accumulator) {
+    return computeBody(generic, accumulator,
+                       [&](unsigned number) { return load(generic, *generic.getDpsInputOperand(number)); });
+  }
+  Value computeBody(linalg::GenericOp generic, Value accumulator, function_ref<Value(unsigned)> input) {
     IRMapping body(mapping);
-    for (auto [operand, argument] : llvm::zip(generic.getDpsInputOperands(), generic.getRegionInputArgs()))
-      body.map(argument, load(generic, *operand));
-    body.map(generic.getRegionOutputArgs()[0], accumulator);
+    for (auto [number, argument] : llvm::enumerate(generic.getRegionInputArgs()))
+      body.map(argument, input(number));
+    if (accumulator)
+      body.map(generic.getRegionOutputArgs()[0], accumulator);
     for (Operation &op : generic.getBody()->without_terminator())
       cloneScalar(op, body);
     return body.lookupOrDefault(generic.getBody()->getTerminator()->getOperand(0));
@@ -322,6 +363,8 @@ private:
   /// Whether this thread's column exists.
   Value columnInside;
   int64_t blocks = 1, threads = 1;
+  /// Neighbouring results of a thread.
+  int64_t width = 1;
 };
 
 struct MapKernels : lower::impl::MapKernelsBase<MapKernels> {
@@ -330,9 +373,10 @@ struct MapKernels : lower::impl::MapKernelsBase<MapKernels> {
     auto builder = OpBuilder::atBlockEnd(module.getBody());
     auto kernels = builder.create<gpu::GPUModuleOp>(module.getLoc(), exec::kKernelModule);
     NamedAttrList launches;
+    MemoryAlignment alignment(module);
     for (auto kernel : llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
       if (!kernel.isExternal()) {
-        auto geometry = KernelMapper(kernel, kernels).map();
+        auto geometry = KernelMapper(kernel, kernels, alignment.parametersOf(kernel)).map();
         if (failed(geometry))
           return signalPassFailure();
         launches.set(kernel.getName(), builder.getDenseI64ArrayAttr({geometry->first, geometry->second}));

@@ -12,14 +12,15 @@ def ExpandMath : Pass<"p3d-expand-math", "::mlir::ModuleOp"> {
 def MapKernels : Pass<"p3d-map-kernels", "::mlir::ModuleOp"> {
   let summary = "generated kernels become functions of a gpu.module";
   let description = [{
-    A thread for each result, which sums by itself. Where long sums have few results, a block for each, whose threads join their sums in a tree, or for 32 results that
+    A thread for each result, which sums by itself. Where nothing is summed and the innermost loop is contiguous in memory that is known to be aligned, a thread for
+    16 bytes of neighbouring results, which loads and stores vectors and computes each result as it would alone. Where long sums have few results, a block for each, whose threads join their sums in a tree, or for 32 results that
     lie side by side, so that a warp reads a row of memory. Which element
     comes after which is the same on every run. The module's attribute `p3d.launches` says how many blocks and threads each kernel has.
 
         func.func @kernel.tanh(..) { linalg.generic .. }   ->   gpu.module @kernels { gpu.func @kernel.tanh(..) kernel { %i = .. ; .. memref.store } }
   }];
   let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::func::FuncDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect", "::mlir::memref::MemRefDialect",
-                           "::mlir::NVVM::NVVMDialect", "::mlir::cf::ControlFlowDialect"];
+                           "::mlir::NVVM::NVVMDialect", "::mlir::cf::ControlFlowDialect", "::mlir::vector::VectorDialect"];
 }
 
 def LowerCommands : Pass<"p3d-lower-commands", "::mlir::ModuleOp"> {

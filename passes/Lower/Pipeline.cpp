@@ -9,6 +9,7 @@
 #include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Pass/PassManager.h"
@@ -43,6 +44,8 @@ void p3d::lower::buildCudaLowerPipeline(OpPassManager &passes) {
   kernels.addPass(createConvertGpuOpsToNVVMOps(options));
   // What libdevice has no function for.
   kernels.addPass(createConvertMathToLLVMPass());
+  // What is left of vectors are their elements.
+  kernels.addPass(createConvertVectorToLLVMPass());
   kernels.addPass(createReconcileUnrealizedCastsPass());
   passes.addPass(createLowerCommands());
 }

@@ -175,6 +175,24 @@ TEST(Fault, UsedAfterFree) {
       "write of 4 bytes at .*: out of bounds: .*outside any allocation");
 }
 
+TEST(Fault, WideAccess) {
+  EXPECT_FAULT(
+      {
+        Pair pair;
+        pair.launch(pair.first, "storesWide", 1, 1, pair.x, 60);
+        pair.launch(pair.first, "storesWide", 1, 1, pair.x, 62);
+        pair.finish();
+      },
+      "kernel storesWide: block \\(0,0,0\\), thread \\(0,0,0\\): misaligned access");
+  EXPECT_FAULT(
+      {
+        Pair pair;
+        pair.launch(pair.first, "storesWide", 1, 1, pair.x, 64);
+        pair.finish();
+      },
+      "write of 16 bytes at .*: out of bounds");
+}
+
 TEST(Fault, CopyOutOfBounds) {
   EXPECT_FAULT(
       {

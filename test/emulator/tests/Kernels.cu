@@ -151,3 +151,6 @@ extern "C" __global__ void asserts(int *x) {
   if (x[0] == 3)
     __trap();
 }
+
+/// Stores 16 bytes at once.
+extern "C" __global__ void storesWide(float *x, int at) { *reinterpret_cast<float4 *>(x + at) = float4{1, 2, 3, 4}; }

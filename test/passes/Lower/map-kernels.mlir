@@ -117,6 +117,77 @@ func.func private @kernel.cumulative(%x: memref<32xf32>, %y: memref<32xf32>) {
 
 // -----
 
+// Neighbours that lie side by side in aligned memory: a thread loads, computes and stores 16 bytes of them. What stands still is one scalar.
+// CHECK: gpu.module @kernels attributes {p3d.launches = {kernel.shifted = array<i64: 2, 256>, kernel.vector = array<i64: 1, 96>, kernel.wide = array<i64: 1, 32>}}
+// CHECK: gpu.func @kernel.vector(%[[X:.*]]: memref<600xi8>, %[[R:.*]]: memref<12xi8>, %[[Y:.*]]: memref<1200xi8>) kernel
+// CHECK: memref.view %[[X]]{{.*}} to memref<75xvector<4xbf16>>
+// CHECK: memref.load %{{.*}} : memref<75xvector<4xbf16>>
+// CHECK-COUNT-4: vector.extract
+// CHECK: memref.load %{{.*}} : memref<3xf32
+// CHECK-COUNT-4: arith.extf
+// CHECK: memref.view %[[Y]]{{.*}} to memref<75xvector<4xf32>>
+// CHECK: vector.from_elements
+// CHECK: memref.store %{{.*}} : memref<75xvector<4xf32>>
+#id = affine_map<(d0) -> (d0)>
+#row = affine_map<(d0, d1) -> (d0)>
+#both = affine_map<(d0, d1) -> (d0, d1)>
+func.func private @kernel.vector(%x: memref<300xbf16>, %r: memref<3xf32>, %y: memref<300xf32>) {
+  %xs = memref.reinterpret_cast %x to offset: [0], sizes: [3, 100], strides: [100, 1] : memref<300xbf16> to memref<3x100xbf16, strided<[100, 1]>>
+  %ys = memref.reinterpret_cast %y to offset: [0], sizes: [3, 100], strides: [100, 1] : memref<300xf32> to memref<3x100xf32, strided<[100, 1]>>
+  linalg.generic {indexing_maps = [#both, #row, #both], iterator_types = ["parallel", "parallel"]} ins(%xs, %r : memref<3x100xbf16, strided<[100, 1]>>, memref<3xf32>) outs(%ys : memref<3x100xf32, strided<[100, 1]>>) {
+  ^bb0(%in: bf16, %scale: f32, %out: f32):
+    %0 = arith.extf %in : bf16 to f32
+    %1 = arith.mulf %0, %scale : f32
+    linalg.yield %1 : f32
+  }
+  return
+}
+
+// Results of 2 bytes: 8 of them, and two vectors of the operand. A number of 8 rows aligns the view.
+// CHECK: gpu.func @kernel.wide
+// CHECK: arith.divui
+// CHECK-COUNT-2: memref.load %{{.*}} : memref<64xvector<4xf32>>
+// CHECK: memref.store %{{.*}} : memref<16xvector<8xbf16>>
+func.func private @kernel.wide(%x: memref<256xf32>, %start: i64, %y: memref<128xbf16>) {
+  %at = arith.index_cast %start : i64 to index
+  %part = memref.reinterpret_cast %x to offset: [%at], sizes: [128], strides: [1] : memref<256xf32> to memref<128xf32, strided<[1], offset: ?>>
+  linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%part : memref<128xf32, strided<[1], offset: ?>>) outs(%y : memref<128xbf16>) {
+  ^bb0(%in: f32, %out: bf16):
+    %0 = arith.truncf %in : f32 to bf16
+    linalg.yield %0 : bf16
+  }
+  return
+}
+
+// One of its launches gives a view from any element on: a thread for each result.
+// CHECK: gpu.func @kernel.shifted(%{{.*}}: memref<512xf32>, %{{.*}}: memref<512xf32>) kernel
+// CHECK-NOT: vector
+func.func private @kernel.shifted(%x: memref<512xf32>, %y: memref<512xf32>) {
+  linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%x : memref<512xf32>) outs(%y : memref<512xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.negf %in : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+exec.function @inner(%x: memref<512xf32>, %y: memref<512xf32>) attributes {outs = 1 : i64} {
+  exec.launch @kernel.shifted(%x) -> (%y) : (memref<512xf32>) -> memref<512xf32>
+}
+exec.function @outer(%x: memref<300xbf16>, %r: memref<3xf32>, %y: memref<300xf32>, %long: memref<1024xf32>) attributes {outs = 2 : i64} {
+  exec.launch @kernel.vector(%x, %r) -> (%y) : (memref<300xbf16>, memref<3xf32>) -> memref<300xf32>
+  %t = exec.temporary : memref<512xf32>
+  %start = exec.start [#dist<axis tp>] chunk 1
+  %part = exec.view %long from %start times 1 : memref<1024xf32> to memref<512xf32>
+  exec.call @inner(%part) -> (%t) : (memref<512xf32>) -> memref<512xf32>
+  %in = exec.temporary : memref<256xf32>
+  %out = exec.temporary : memref<128xbf16>
+  %eighth = exec.start [#dist<axis tp>] chunk 8
+  exec.launch @kernel.wide(%in) starts %eighth -> (%out) : (memref<256xf32>) -> memref<128xbf16>
+}
+
+// -----
+
 // expected-error @below {{holds neither a linalg.generic nor a loop; expected a kernel of the memory level}}
 func.func private @kernel.nothing(%x: memref<8xf32>) {
   return

@@ -15,6 +15,7 @@ struct Access {
   Instruction *before;
   Value *address, *bytes;
   unsigned kind;
+  Align alignment;
 };
 } // namespace
 
@@ -31,22 +32,23 @@ static bool isOwnMemory(const Value *address) {
 static void collect(Instruction &instruction, SmallVectorImpl<Access> &accesses) {
   const DataLayout &layout = instruction.getModule()->getDataLayout();
   auto *size = Type::getInt64Ty(instruction.getContext());
-  auto add = [&](Value *address, Type *type, unsigned kind) {
+  auto add = [&](Value *address, Type *type, unsigned kind, Align alignment) {
     if (!isOwnMemory(address))
-      accesses.push_back({&instruction, address, ConstantInt::get(size, layout.getTypeStoreSize(type)), kind});
+      accesses.push_back(
+          {&instruction, address, ConstantInt::get(size, layout.getTypeStoreSize(type)), kind, alignment});
   };
   auto addBlock = [&](Value *address, Value *bytes, unsigned kind) {
     if (!isOwnMemory(address))
-      accesses.push_back({&instruction, address, bytes, kind});
+      accesses.push_back({&instruction, address, bytes, kind, Align(1)});
   };
   if (auto *load = dyn_cast<LoadInst>(&instruction))
-    add(load->getPointerOperand(), load->getType(), P3dRead);
+    add(load->getPointerOperand(), load->getType(), P3dRead, load->getAlign());
   else if (auto *store = dyn_cast<StoreInst>(&instruction))
-    add(store->getPointerOperand(), store->getValueOperand()->getType(), P3dWrite);
+    add(store->getPointerOperand(), store->getValueOperand()->getType(), P3dWrite, store->getAlign());
   else if (auto *atomic = dyn_cast<AtomicRMWInst>(&instruction))
-    add(atomic->getPointerOperand(), atomic->getType(), P3dAtomic);
+    add(atomic->getPointerOperand(), atomic->getType(), P3dAtomic, atomic->getAlign());
   else if (auto *exchange = dyn_cast<AtomicCmpXchgInst>(&instruction))
-    add(exchange->getPointerOperand(), exchange->getNewValOperand()->getType(), P3dAtomic);
+    add(exchange->getPointerOperand(), exchange->getNewValOperand()->getType(), P3dAtomic, exchange->getAlign());
   else if (auto *block = dyn_cast<MemIntrinsic>(&instruction)) {
     addBlock(block->getRawDest(), block->getLength(), P3dWrite);
     if (auto *transfer = dyn_cast<MemTransferInst>(block))
@@ -64,7 +66,8 @@ void checkAccesses(Module &module, const std::vector<ThreadFunction> &threads) {
     for (const Access &access : accesses) {
       IRBuilder<> builder(access.before);
       Value *bytes = builder.CreateZExtOrTrunc(access.bytes, builder.getInt64Ty());
-      builder.CreateCall(check, {thread.function->getArg(0), access.address, bytes, builder.getInt32(access.kind)});
+      builder.CreateCall(check, {thread.function->getArg(0), access.address, bytes, builder.getInt32(access.kind),
+                                 builder.getInt32(access.alignment.value())});
     }
   }
 }

@@ -14,7 +14,7 @@ uint32_t p3dWaitBarrier(struct P3dThread *, uint32_t id, uint32_t count, uint32_
     __attribute__((convergent));
 uint64_t p3dWaitWarp(struct P3dThread *, uint32_t op, uint32_t mask, uint64_t value, uint32_t b, uint32_t c)
     __attribute__((convergent));
-void p3dCheckAccess(struct P3dThread *, const void *address, uint64_t bytes, uint32_t kind);
+void p3dCheckAccess(struct P3dThread *, const void *address, uint64_t bytes, uint32_t kind, uint32_t alignment);
 
 static inline uint32_t p3dBits(float value) {
   uint32_t bits;

@@ -10,7 +10,10 @@ P3D_CALL uint64_t p3dWaitWarp(struct P3dThread *thread, uint32_t op, uint32_t ma
   return thread->services->warp(thread, op, mask, value, b, c);
 }
 
-P3D_CALL void p3dCheckAccess(struct P3dThread *thread, const void *address, uint64_t bytes, uint32_t kind) {
+P3D_CALL void p3dCheckAccess(struct P3dThread *thread, const void *address, uint64_t bytes, uint32_t kind,
+                             uint32_t alignment) {
+  if ((uint64_t)address % alignment)
+    thread->services->fault(thread, "misaligned access");
   if ((uint64_t)((const char *)address - thread->shared) + bytes <= thread->sharedBytes)
     return;
   if (thread->services->access)
