@@ -35,59 +35,123 @@ int64_t product(ArrayRef<int64_t> sizes) {
   return all;
 }
 
-/// One kernel. Its body is constants and views, perhaps a fill, and one linalg.generic; or a nest of loops, the outer ones without results, in which a running sum
-/// is the innermost.
+/// Part of a kernel: constants and views, perhaps a fill, and one linalg.generic; or a nest of loops, the outer ones without results, in which a running sum is the
+/// innermost.
+struct Work {
+  SmallVector<Operation *> prefix;
+  Operation *body = nullptr;
+  int64_t width = 1; ///< neighbouring results of a thread
+};
+
+/// One kernel of one work, or of several that are independent: each then has its own blocks.
 class KernelMapper {
 public:
   KernelMapper(func::FuncOp source, gpu::GPUModuleOp module, const ParameterMultiples &multiples)
       : source(source), module(module), loc(source.getLoc()), builder(OpBuilder::atBlockEnd(module.getBody())) {
-    for (auto generic : source.getOps<linalg::GenericOp>())
-      width = vectorWidth(generic, multiples);
+    Work work;
+    for (Operation &op : source.getBody().front().without_terminator()) {
+      if (!isa<linalg::GenericOp, scf::ForOp>(op)) {
+        work.prefix.push_back(&op);
+        continue;
+      }
+      work.body = &op;
+      if (auto generic = dyn_cast<linalg::GenericOp>(op))
+        work.width = vectorWidth(generic, multiples);
+      works.push_back(std::exchange(work, {}));
+    }
   }
 
   /// Blocks and threads.
   FailureOr<std::pair<int64_t, int64_t>> map() {
+    if (works.empty())
+      return source.emitOpError() << "holds neither a linalg.generic nor a loop; expected a kernel of the memory level";
     builder.setInsertionPoint(module.getBody()->getTerminator());
-    FunctionType type = source.getFunctionType();
-    auto kernel = builder.create<gpu::GPUFuncOp>(loc, source.getName(), width > 1 ? typeWithBytes(type) : type);
+    kernel = builder.create<gpu::GPUFuncOp>(loc, source.getName(), typeWithBytes(source.getFunctionType(), parametersOfVectors()));
     kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), builder.getUnitAttr());
-    builder.setInsertionPointToStart(&kernel.getBody().front());
+    home = &kernel.getBody().front();
+    goHome();
     for (auto [from, to] : llvm::zip(source.getArguments(), kernel.getArguments()))
       mapping.map(from, from.getType() == to.getType()
                             ? Value(to)
                             : builder.create<memref::ViewOp>(loc, from.getType(), to, index(0), ValueRange()));
-    Operation *work = clonePrefix();
-    if (auto generic = dyn_cast_or_null<linalg::GenericOp>(work))
-      width > 1 ? mapVectors(generic, kernel) : mapGeneric(generic);
-    else if (auto loop = dyn_cast_or_null<scf::ForOp>(work))
-      mapLoops(loop);
-    else
-      return source.emitOpError() << "holds neither a linalg.generic nor a loop; expected a kernel of the memory level";
+    std::pair<int64_t, int64_t> all(0, 0);
+    for (const Work &work : works) {
+      firstBlock = all.first;
+      works.size() == 1 ? mapWork(work) : mapWithinBlocks(work);
+      all = {all.first + blocks, std::max(all.second, threads)};
+    }
     builder.create<gpu::ReturnOp>(loc);
-    return std::pair(blocks, threads);
+    return all;
   }
 
 private:
-  /// Clones what stands before the work, which is returned; a fill becomes the start of the sum.
-  Operation *clonePrefix() {
-    for (Operation &op : source.getBody().front()) {
-      if (isa<linalg::GenericOp, scf::ForOp>(op))
-        return &op;
-      if (auto fill = dyn_cast<linalg::FillOp>(op))
+  /// Memories that works of more than one neighbour use.
+  llvm::BitVector parametersOfVectors() {
+    llvm::BitVector found(source.getNumArguments());
+    for (const Work &work : works) {
+      if (work.width == 1)
+        continue;
+      markParameters(work.body, found);
+      for (Operation *op : work.prefix)
+        markParameters(op, found);
+    }
+    return found;
+  }
+  void markParameters(Operation *op, llvm::BitVector &found) {
+    for (Value operand : op->getOperands())
+      if (auto argument = dyn_cast<BlockArgument>(operand); argument && argument.getOwner() == &source.getBody().front())
+        found.set(argument.getArgNumber());
+  }
+
+  /// The builder goes where the next work, or the end, comes.
+  void goHome() {
+    bool isEnded = !home->empty() && home->back().hasTrait<OpTrait::IsTerminator>();
+    isEnded ? builder.setInsertionPoint(&home->back()) : builder.setInsertionPointToEnd(home);
+  }
+
+  /// Only blocks from `firstBlock` on do the work, as many as it takes.
+  void mapWithinBlocks(const Work &work) {
+    Value block = builder.create<gpu::BlockIdOp>(loc, gpu::Dimension::x);
+    auto last = builder.create<arith::ConstantIndexOp>(loc, 0);
+    Value inside = builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ule, block, last);
+    if (firstBlock > 0)
+      inside = builder.create<arith::AndIOp>(loc, inside, builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::uge, block, index(firstBlock)));
+    auto guard = builder.create<scf::IfOp>(loc, inside, /*withElseRegion=*/false);
+    Block *outside = std::exchange(home, guard.thenBlock());
+    goHome();
+    mapWork(work);
+    last.setValueAttr(builder.getIndexAttr(firstBlock + blocks - 1));
+    home = outside;
+    goHome();
+  }
+
+  void mapWork(const Work &work) {
+    start = columnInside = Value();
+    addsToOut = false;
+    width = work.width;
+    for (Operation *op : work.prefix) {
+      if (auto fill = dyn_cast<linalg::FillOp>(op)) // the start of the sum
         start = mapping.lookup(fill.getInputs()[0]);
       else
-        builder.clone(op, mapping);
+        builder.clone(*op, mapping);
     }
-    return nullptr;
+    if (auto generic = dyn_cast<linalg::GenericOp>(work.body))
+      width > 1 ? mapVectors(generic) : mapGeneric(generic);
+    else
+      mapLoops(cast<scf::ForOp>(work.body));
   }
 
   Value index(int64_t value) { return builder.create<arith::ConstantIndexOp>(loc, value); }
   Value threadId() { return builder.create<gpu::ThreadIdOp>(loc, gpu::Dimension::x); }
-  Value blockId() { return builder.create<gpu::BlockIdOp>(loc, gpu::Dimension::x); }
+  /// Among the blocks of this work.
+  Value blockId() {
+    Value block = builder.create<gpu::BlockIdOp>(loc, gpu::Dimension::x);
+    return firstBlock > 0 ? builder.create<arith::SubIOp>(loc, block, index(firstBlock)).getResult() : block;
+  }
 
   /// The number of this thread's work item among `count`; the builder is where only threads that have one come.
   Value beginItem(int64_t count) {
-    threads = std::min<int64_t>(kThreads, llvm::alignTo(count, 32));
+    threads = works.size() > 1 ? kThreads : std::min<int64_t>(kThreads, llvm::alignTo(count, 32));
     blocks = llvm::divideCeil(count, threads);
     Value item = builder.create<arith::AddIOp>(loc, builder.create<arith::MulIOp>(loc, blockId(), index(threads)), threadId());
     if (blocks * threads != count) {
@@ -97,7 +161,6 @@ private:
     }
     return item;
   }
-  void endItem(gpu::GPUFuncOp kernel) { builder.setInsertionPointToEnd(&kernel.getBody().front()); }
 
   /// `item` as positions in loops of `sizes`, the last the fastest.
   SmallVector<Value> delinearize(Value item, ArrayRef<int64_t> sizes) {
@@ -112,7 +175,6 @@ private:
   }
 
   void mapGeneric(linalg::GenericOp generic) {
-    gpu::GPUFuncOp kernel = cast<gpu::GPUFuncOp>(builder.getInsertionBlock()->getParentOp());
     SmallVector<int64_t> sizes = generic.getStaticLoopRanges(), outer, inner;
     SmallVector<unsigned> parallel, reduced;
     for (auto [loop, size] : llvm::enumerate(sizes)) {
@@ -136,12 +198,12 @@ private:
       sumTogether(generic, reduced, inner, byColumns ? results : 0, combiner);
     else
       sumByThread(generic, reduced);
-    endItem(kernel);
+    goHome();
   }
 
   /// A thread for `width` neighbours: vectors are loaded, each neighbour is computed as it would be alone, and a vector
   /// is stored.
-  void mapVectors(linalg::GenericOp generic, gpu::GPUFuncOp kernel) {
+  void mapVectors(linalg::GenericOp generic) {
     SmallVector<int64_t> groups = generic.getStaticLoopRanges();
     groups.back() /= width;
     SmallVector<Value> group = delinearize(beginItem(product(groups)), groups);
@@ -162,7 +224,7 @@ private:
       lanes.push_back(computeBody(generic, held[lane], [&](unsigned number) { return inputs[number][lane]; }));
     }
     out.store(builder, lanes, place);
-    endItem(kernel);
+    goHome();
   }
 
   /// The operation that joins the accumulator with one more element: only one that can join two accumulators as well. Null for other bodies.
@@ -307,7 +369,6 @@ private:
 
   /// For the first `width` threads the sum of their own and every `width`th after them.
   Value joinThreads(Value mine, Value thread, int64_t width, Operation *combiner) {
-    auto kernel = mine.getParentRegion()->getParentOfType<gpu::GPUFuncOp>();
     auto space = gpu::AddressSpaceAttr::get(builder.getContext(), gpu::AddressSpace::Workgroup);
     Value shared = kernel.addWorkgroupAttribution(MemRefType::get({threads}, mine.getType(), MemRefLayoutAttrInterface(), space), loc);
     builder.create<memref::StoreOp>(loc, mine, shared, thread);
@@ -326,7 +387,6 @@ private:
 
   /// A thread for each iteration of the outer loops, which a running sum makes independent of each other.
   void mapLoops(scf::ForOp loop) {
-    gpu::GPUFuncOp kernel = cast<gpu::GPUFuncOp>(builder.getInsertionBlock()->getParentOp());
     SmallVector<scf::ForOp> outer;
     SmallVector<int64_t> sizes;
     auto sizeOf = [](scf::ForOp op) { return getConstantIntValue(op.getUpperBound()).value_or(0); };
@@ -348,11 +408,15 @@ private:
       for (Operation &inside : op.getBody()->without_terminator())
         if (!llvm::is_contained(outer, dyn_cast<scf::ForOp>(inside)))
           builder.clone(inside, mapping);
-    endItem(kernel);
+    goHome();
   }
 
   func::FuncOp source;
   gpu::GPUModuleOp module;
+  gpu::GPUFuncOp kernel;
+  SmallVector<Work> works;
+  Block *home = nullptr;  ///< where works stand
+  int64_t firstBlock = 0; ///< of the work
   Location loc;
   OpBuilder builder;
   IRMapping mapping;

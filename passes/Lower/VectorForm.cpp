@@ -43,11 +43,11 @@ int64_t p3d::lower::vectorWidth(linalg::GenericOp generic, const ParameterMultip
   return 1;
 }
 
-FunctionType p3d::lower::typeWithBytes(FunctionType kernel) {
+FunctionType p3d::lower::typeWithBytes(FunctionType kernel, const llvm::BitVector &memories) {
   Builder builder(kernel.getContext());
   SmallVector<Type> types;
-  for (Type type : kernel.getInputs()) {
-    auto memory = dyn_cast<MemRefType>(type);
+  for (auto [number, type] : llvm::enumerate(kernel.getInputs())) {
+    auto memory = memories.test(number) ? dyn_cast<MemRefType>(type) : MemRefType();
     types.push_back(memory ? MemRefType::get({exec::bytesOf(memory)}, builder.getI8Type()) : type);
   }
   return builder.getFunctionType(types, {});

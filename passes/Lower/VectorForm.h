@@ -5,6 +5,7 @@
 #include "passes/Lower/MemoryAlignment.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/BitVector.h"
 
 namespace p3d::lower {
 
@@ -13,8 +14,8 @@ namespace p3d::lower {
 /// is contiguous its memory and its steps have to be aligned, given what is known of the kernel's parameters.
 int64_t vectorWidth(mlir::linalg::GenericOp generic, const ParameterMultiples &multiples);
 
-/// The type of a kernel with its memories as bytes, of which vectors and elements are views.
-mlir::FunctionType typeWithBytes(mlir::FunctionType kernel);
+/// The type of a kernel with `memories` as bytes, of which vectors and elements are views.
+mlir::FunctionType typeWithBytes(mlir::FunctionType kernel, const llvm::BitVector &memories);
 
 /// An operand of a generic over a flat memory parameter of the kernel.
 class VectorOperand {

@@ -93,24 +93,25 @@ private:
   /// One body behind the other; parameters in the order of a launch: ins, starts, outs.
   func::FuncOp joinKernels(exec::LaunchOp first, exec::LaunchOp second) {
     std::pair<exec::LaunchOp, func::FuncOp> sources[] = {{first, kernelOf(first)}, {second, kernelOf(second)}};
-    SmallVector<BlockArgument> parameters;
+    SmallVector<Type> types;
     for (int part = 0; part < 3; ++part)
       for (auto [launch, kernel] : sources)
-        llvm::append_range(parameters, partOf(launch, kernel, part));
+        llvm::append_range(types, llvm::map_range(partOf(launch, kernel, part), [](BlockArgument argument) { return argument.getType(); }));
     OpBuilder builder(kernelOf(first).getContext());
-    SmallVector<Type> types(llvm::map_range(parameters, [](BlockArgument argument) { return argument.getType(); }));
     auto joined = func::FuncOp::create(first.getLoc(), "joined", builder.getFunctionType(types, {}));
     joined.setPrivate();
     Block *body = joined.addEntryBlock();
-    IRMapping mapping;
-    for (auto [index, parameter] : llvm::enumerate(parameters)) {
-      mapping.map(parameter, body->getArgument(index));
-      auto source = cast<func::FuncOp>(parameter.getOwner()->getParentOp());
-      joined.setArgAttrs(index, mlir::function_interface_impl::getArgAttrs(source, parameter.getArgNumber()));
-    }
+    IRMapping mappings[2]; // a kernel may be joined with itself
+    unsigned index = 0;
+    for (int part = 0; part < 3; ++part)
+      for (auto [source, mapping] : llvm::zip(sources, mappings))
+        for (BlockArgument parameter : partOf(source.first, source.second, part)) {
+          mapping.map(parameter, body->getArgument(index));
+          joined.setArgAttrs(index++, function_interface_impl::getArgAttrs(source.second, parameter.getArgNumber()));
+        }
     builder.setInsertionPointToEnd(body);
-    for (auto [launch, kernel] : sources)
-      for (Operation &op : kernel.getBody().front().without_terminator())
+    for (auto [source, mapping] : llvm::zip(sources, mappings))
+      for (Operation &op : source.second.getBody().front().without_terminator())
         builder.clone(op, mapping);
     builder.create<func::ReturnOp>(first.getLoc());
     func::FuncOp made = kernels.add(joined, nameOf(first) + "_" + nameOf(second));

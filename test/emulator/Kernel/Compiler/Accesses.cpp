@@ -19,15 +19,23 @@ struct Access {
 };
 } // namespace
 
-static bool isOwnMemory(const Value *address) {
-  const Value *object = getUnderlyingObject(address);
+/// Whether all objects that `address` may point into, by whatever way, satisfy `is`.
+static bool allObjects(const Value *address, function_ref<bool(const Value *)> is) {
+  SmallVector<const Value *> objects;
+  getUnderlyingObjects(address, objects, nullptr, /*MaxLookup=*/0);
+  return all_of(objects, is);
+}
+
+static bool isOwnObject(const Value *object) {
   if (auto *variable = dyn_cast<GlobalVariable>(object))
     return variable->isConstant();
   if (auto *load = dyn_cast<LoadInst>(object)) // the storage of a kernel's argument
-    return isa<Argument>(getUnderlyingObject(load->getPointerOperand())) &&
-           getUnderlyingObject(load->getPointerOperand()) == load->getFunction()->getArg(1);
+    return allObjects(load->getPointerOperand(),
+                      [&](const Value *list) { return list == load->getFunction()->getArg(1); });
   return isa<AllocaInst>(object) || isa<Argument>(object);
 }
+
+static bool isOwnMemory(const Value *address) { return allObjects(address, isOwnObject); }
 
 static void collect(Instruction &instruction, SmallVectorImpl<Access> &accesses) {
   const DataLayout &layout = instruction.getModule()->getDataLayout();
