@@ -62,9 +62,11 @@ bool Einsum::chooseAlgorithm(Matmul &matmul, Alignment alignment) {
     P3D_BLASLT(cublasLtMatmulPreferenceSetAttribute, preference, which, &value, sizeof(value));
   };
   prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, uint64_t(workspaceBytes));
-  // Parts of a sum meet in f32 and are rounded once.
-  prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
-         uint32_t(CUBLASLT_REDUCTION_SCHEME_NONE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
+  // Parts of a sum meet in f32 and are rounded once; in the result itself only where that is f32.
+  uint32_t schemes = CUBLASLT_REDUCTION_SCHEME_NONE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+  if (atomics && matmul.resultBytes == 4)
+    schemes |= CUBLASLT_REDUCTION_SCHEME_INPLACE;
+  prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, schemes);
   bool isSwapped = matmul.form.isSwapped;
   prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, isSwapped ? alignment.b : alignment.a);
   prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, isSwapped ? alignment.a : alignment.b);

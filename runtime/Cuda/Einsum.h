@@ -15,6 +15,10 @@ public:
   Einsum(p3d_launcher *launcher, CUstream stream);
   ~Einsum();
 
+  /// Whether parts of a sum of f32 may be added to the result as they come, in another order on every run. Not so at
+  /// first.
+  void allowAtomics(bool areAllowed) { atomics = areAllowed; }
+
   /// Arguments as in Kernels.h, on the device. A plan is known by its address, its way is chosen at its first call.
   void run(const p3d_einsum_plan *plan, int32_t dtype, int32_t cDtype, const void *a, const void *b, void *c,
            bool accumulates);
@@ -36,6 +40,7 @@ private:
 
   p3d_launcher *launcher;
   CUstream stream;
+  bool atomics = false;
   BlasHandle handle;
   DeviceMemory workspace;
   std::map<Key, std::unique_ptr<Matmul>> chosen; ///< null: by the kernel

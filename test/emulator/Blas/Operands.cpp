@@ -108,6 +108,12 @@ std::string complaint(const Description &p, const Layout &a, const Layout &b, co
   return "";
 }
 
+bool canSumInPlace(const Description &p, const Layout &a, const Layout &d) {
+  constexpr uint64_t shortest = 32;
+  return p.epilogue == CUBLASLT_EPILOGUE_DEFAULT && d.type == CUDA_R_32F &&
+         (p.transA == CUBLAS_OP_N ? a.columns : a.rows) >= shortest;
+}
+
 std::string describe(const Product &p) {
   std::string batches = p.d.batches > 1 ? fmt::format(" x{}", p.d.batches) : "";
   return fmt::format("matmul {}x{}x{}{} {} to {}{}", p.m(), p.n(), p.k(), batches, nameOf(p.a.type), nameOf(p.d.type),

@@ -229,6 +229,18 @@ TEST(Blas, OrdersAndBatches) {
     }
 }
 
+/// Long sums whose parts are added to D.
+TEST(Blas, SumsInPlace) {
+  Products products;
+  for (cudaDataType in : {CUDA_R_32F, CUDA_R_16BF})
+    for (bool tA : {false, true})
+      for (bool tB : {false, true}) {
+        Case c;
+        c.k = 50, c.in = in, c.tA = tA, c.tB = tB, c.gap = 2, c.alpha = 0.5f, c.beta = 1, c.batches = 2;
+        products.check(c);
+      }
+}
+
 TEST(Blas, Epilogues) {
   Products products;
   for (uint32_t epilogue : {CUBLASLT_EPILOGUE_BIAS, CUBLASLT_EPILOGUE_GELU, CUBLASLT_EPILOGUE_GELU_BIAS,

@@ -42,11 +42,12 @@ double errorOf(CudaDevice &device, const p3d_einsum_plan &plan, p3d_dtype dtype,
 }
 
 /// Every element type, written and added to; ends the process with what went wrong.
-[[noreturn]] void check(const p3d_einsum_plan &plan) {
+[[noreturn]] void check(const p3d_einsum_plan &plan, bool atomics) {
   {
     Program program;
     program.arenaBytes = 3 * operandBytes;
     CudaDevice device(program, 0, {p3d_library_images});
+    device.einsum.allowAtomics(atomics);
     for (p3d_dtype dtype : {P3D_F32, P3D_BF16, P3D_F16})
       for (p3d_dtype cDtype : {P3D_F32, dtype})
         for (bool accumulates : {false, true})
@@ -58,7 +59,10 @@ double errorOf(CudaDevice &device, const p3d_einsum_plan &plan, p3d_dtype dtype,
   exit(0);
 }
 
-void expectRight(const p3d_einsum_plan &plan) { EXPECT_EXIT(check(plan), testing::ExitedWithCode(0), "^$"); }
+void expectRight(const p3d_einsum_plan &plan) {
+  for (bool atomics : {false, true})
+    EXPECT_EXIT(check(plan, atomics), testing::ExitedWithCode(0), "^$");
+}
 
 TEST(CudaEinsum, Products) {
   expectRight(dense(3, 5, 7));
