@@ -200,7 +200,7 @@ cublasStatus_t CUBLASWINAPI cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cub
   if (wanted < 1 || !preference)
     return CUBLAS_STATUS_INVALID_VALUE;
   // Which pointers there will be is seen when the product is made.
-  static char somewhere;
+  alignas(16) static char somewhere;
   Description checked = descriptionOf(description);
   checked.bias = checked.aux = &somewhere;
   std::string text = complaint(checked, layoutOf(a), layoutOf(b), layoutOf(c), layoutOf(d));

@@ -105,6 +105,8 @@ std::string complaint(const Description &p, const Layout &a, const Layout &b, co
     return "the epilogue needs a bias pointer";
   if ((p.epilogue & auxBit) && (!p.aux || p.auxLd < d.minimalLd()))
     return "the epilogue needs an auxiliary pointer and its leading dimension";
+  if ((p.epilogue & auxBit) && (p.auxLd % 8 || reinterpret_cast<uintptr_t>(p.aux) % 16))
+    return "the auxiliary matrix is not at a multiple of 16 bytes with a leading dimension that is a multiple of 8";
   return "";
 }
 
