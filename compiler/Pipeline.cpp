@@ -83,7 +83,7 @@ void buildSchedule(OpPassManager &passes, const Options &options) {
 
 void buildMemory(OpPassManager &passes, const Options &options) {
   passes.addPass(memory::createExpandNamedOps());
-  passes.addPass(memory::createBufferize());
+  passes.addPass(memory::createBufferize({options.forCuda}));
   passes.addPass(memory::createPlanMemory());
   passes.addPass(memory::createVerifyMemory());
   if (options.forCuda) {

@@ -11,8 +11,9 @@ namespace {
 class TaskBufferizer {
 public:
   TaskBufferizer(pipe::TaskOp task, exec::ProgramOp program, KernelLibrary &kernels, SymbolTable &symbols,
-                 const Accumulation &accumulation)
-      : task(task), program(program), region(task.getBody().front(), kernels, symbols, accumulation, createTask(task, program)) {}
+                 const Accumulation &accumulation, bool hasEpilogues)
+      : task(task), program(program),
+        region(task.getBody().front(), kernels, symbols, accumulation, hasEpilogues, createTask(task, program)) {}
 
   LogicalResult run() {
     for (Operation &op : task.getBody().front())
@@ -205,13 +206,13 @@ void createBuffer(OpBuilder &builder, pipe::BufferOp buffer) {
 } // namespace
 
 LogicalResult p3d::memory::bufferizeStage(pipe::StageOp stage, KernelLibrary &kernels, SymbolTable &symbols,
-                                          const Accumulation &accumulation) {
+                                          const Accumulation &accumulation, bool hasEpilogues) {
   exec::ProgramOp program = createProgram(stage);
   auto builder = OpBuilder::atBlockEnd(&program.getBody().front());
   for (auto buffer : stage.getOps<pipe::BufferOp>())
     createBuffer(builder, buffer);
   for (auto task : stage.getOps<pipe::TaskOp>())
-    if (failed(TaskBufferizer(task, program, kernels, symbols, accumulation).run()))
+    if (failed(TaskBufferizer(task, program, kernels, symbols, accumulation, hasEpilogues).run()))
       return failure();
   return success();
 }

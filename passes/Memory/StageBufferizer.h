@@ -7,8 +7,8 @@
 
 namespace p3d::memory {
 
-/// Adds the exec.program of `stage` before it.
+/// Adds the exec.program of `stage` before it; products have epilogues if `hasEpilogues`.
 mlir::LogicalResult bufferizeStage(pipe::StageOp stage, KernelLibrary &kernels, mlir::SymbolTable &symbols,
-                                   const Accumulation &accumulation);
+                                   const Accumulation &accumulation, bool hasEpilogues);
 
 } // namespace p3d::memory
