@@ -83,8 +83,9 @@ void buildSchedule(OpPassManager &passes, const Options &options) {
 
 void buildMemory(OpPassManager &passes, const Options &options) {
   passes.addPass(memory::createExpandNamedOps());
-  // Where commands are only enqueued, what a task receives comes before its turn.
-  passes.addPass(memory::createBufferize({options.forCuda}));
+  // Where commands are only enqueued, what a task receives comes before its turn, and products have epilogues.
+  memory::BufferizeOptions enqueued{/*receivesAhead=*/options.forCuda, /*epilogues=*/options.forCuda};
+  passes.addPass(memory::createBufferize(enqueued));
   if (options.forCuda)
     passes.addPass(memory::createJoinLaunches());
   passes.addPass(memory::createPlanMemory());

@@ -115,6 +115,15 @@ void p3d_cuda_bias_gelu(p3d_launcher *launcher, void *stream, int32_t dtype, int
 void p3d_cuda_bias_gelu_grad(p3d_launcher *launcher, void *stream, int32_t dtype, int32_t biasDtype, const void *dy,
                              const void *x, const void *bias, void *dx, void *dbias, int64_t rows, int64_t cols,
                              int32_t isExact);
+// y = x + bias, which may be x; [rows, cols] and [cols].
+void p3d_cuda_add_bias(p3d_launcher *launcher, void *stream, int32_t dtype, const void *x, const void *bias, void *y,
+                       int64_t rows, int64_t cols);
+// sums [cols] get the sums of the columns of x [rows, cols], added in f32; with `adds` they are added to.
+void p3d_cuda_sum_rows(p3d_launcher *launcher, void *stream, int32_t dtype, int32_t sumDtype, const void *x, void *sums,
+                       int64_t rows, int64_t cols, int32_t adds);
+// The same of f32 of which there are few rows.
+void p3d_cuda_sum_partials(p3d_launcher *launcher, void *stream, int32_t dtype, const float *partial, int64_t rows,
+                           int64_t cols, void *sums, int32_t adds);
 // y [rows, cols] = silu(gate) * up; rows of gate, up and of their gradients are `stride` elements apart.
 void p3d_cuda_swiglu(p3d_launcher *launcher, void *stream, int32_t dtype, const void *gate, const void *up, void *y,
                      int64_t rows, int64_t cols, int64_t stride);

@@ -25,6 +25,22 @@ typedef struct {
 void p3d_einsum(const p3d_einsum_plan *plan, int32_t dtype, int32_t cDtype, const void *a, const void *b, void *c,
                 int32_t accumulate);
 
+// The same with an epilogue, only on a device. Vectors have `count` elements and lie along the last dimensions of c,
+// for the sums of an operand along its last; they and aux have c's type. BIAS: c is the product plus bias. BIAS_GELU: c
+// is the gelu (by tanh) of that, which aux keeps unless it is null. GELU_GRAD: c is the product times the derivative of
+// gelu at aux; sums, unless null, get c summed over its rows. SUM_A, SUM_B: c is the product, and sums gets a or b
+// summed over k. Sums are written or, with addSums, added to.
+typedef enum {
+  P3D_EPILOGUE_BIAS = 1,
+  P3D_EPILOGUE_BIAS_GELU = 2,
+  P3D_EPILOGUE_GELU_GRAD = 3,
+  P3D_EPILOGUE_SUM_A = 4,
+  P3D_EPILOGUE_SUM_B = 5
+} p3d_epilogue;
+void p3d_einsum_epilogue(const p3d_einsum_plan *plan, int32_t dtype, int32_t cDtype, const void *a, const void *b,
+                         void *c, int32_t accumulate, int32_t epilogue, int64_t count, const void *bias, void *aux,
+                         void *sums, int32_t addSums);
+
 // y = (x - mean) * rstd * scale + bias over rows of `cols`; mean, rstd: [rows]. A null scale counts as 1, a null bias
 // as 0; gradients that are null are not written.
 void p3d_layer_norm(int32_t dtype, int32_t paramDtype, const void *x, const void *scale, const void *bias, void *y,

@@ -16,8 +16,8 @@ LATENCY_NS = 650  # of a read from memory under load
 PLAIN_COPY = 0.92  # the share of the nominal bandwidth that a plain copy reaches
 
 # Bytes of independent reads that a thread has in flight; half of them where blocks wait for reductions of rows between reads.
-IN_FLIGHT = {"p3d_adamw": 64, "p3d_sgd": 48, "p3d_bias_gelu": 16, "p3d_bias_gelu_grad": 32, "p3d_cross_entropy_max": 16,
-             "p3d_cross_entropy_sum": 16, "p3d_cross_entropy_grad": 16, "p3d_gather_16": 16, "p3d_layer_norm": 16,
+IN_FLIGHT = {"p3d_adamw": 64, "p3d_sgd": 48, "p3d_add_bias": 16, "p3d_bias_gelu": 16, "p3d_bias_gelu_grad": 32, "p3d_column_sums": 16,
+             "p3d_cross_entropy_max": 16, "p3d_cross_entropy_sum": 16, "p3d_cross_entropy_grad": 16, "p3d_gather_16": 16, "p3d_layer_norm": 16,
              "p3d_layer_norm_grad": 32, "p3d_rms_norm": 16, "p3d_rms_norm_grad": 32, "p3d_rope": 8, "p3d_scatter_add": 64,
              "p3d_softmax": 16, "p3d_softmax_grad": 32, "p3d_squared_norm": 16, "p3d_swiglu": 32, "p3d_swiglu_grad": 48}
 TYPES = r"_(f32|bf16|f16|i32|i64|ui32)$"

@@ -22,4 +22,13 @@ def Exec_Stream : I32EnumAttr<"Stream", "what is done in order", [
 }
 def Exec_StreamAttr : EnumAttr<Exec_Dialect, Exec_Stream, "stream">;
 
+// The numbers are those of p3d_epilogue in Kernels.h.
+def Exec_Epilogue : I32EnumAttr<"Epilogue", "what is done with a product before it is stored, or beside it", [
+  I32EnumAttrCase<"Bias", 1, "bias">, I32EnumAttrCase<"BiasGelu", 2, "bias_gelu">, I32EnumAttrCase<"GeluGrad", 3, "gelu_grad">,
+  I32EnumAttrCase<"SumLhs", 4, "sum_lhs">, I32EnumAttrCase<"SumRhs", 5, "sum_rhs">]> {
+  let cppNamespace = "::p3d::exec";
+  let genSpecializedAttr = 0;
+}
+def Exec_EpilogueAttr : EnumAttr<Exec_Dialect, Exec_Epilogue, "epilogue">;
+
 #endif

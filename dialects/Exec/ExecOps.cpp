@@ -93,9 +93,67 @@ LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return success();
 }
 
+/// The memory that `epilogue` adds to the product's own: what it takes, what it makes, and what it may make besides.
+static std::tuple<unsigned, unsigned, unsigned> memoriesOf(std::optional<Epilogue> epilogue) {
+  if (!epilogue)
+    return {0, 0, 0};
+  switch (*epilogue) {
+  case Epilogue::Bias:
+    return {1, 0, 0};
+  case Epilogue::BiasGelu:
+  case Epilogue::GeluGrad:
+    return {1, 0, 1};
+  case Epilogue::SumLhs:
+  case Epilogue::SumRhs:
+    return {0, 1, 0};
+  }
+  llvm_unreachable("an epilogue without a row");
+}
+
+/// Whether `vector` has an element for each of some last dimensions of `whole`.
+static bool liesAlong(MemRefType vector, MemRefType whole) {
+  int64_t elements = 1;
+  for (int64_t size : llvm::reverse(whole.getShape())) {
+    if (elements == vector.getNumElements())
+      break;
+    elements *= size;
+  }
+  return elements == vector.getNumElements();
+}
+
 LogicalResult EinsumOp::verify() {
-  if (getIns().size() != 2 || getOuts().size() != 1)
-    return emitOpError() << "has " << getIns().size() << " ins and " << getOuts().size() << " outs, expected 2 and 1";
+  auto [taken, made, optional] = memoriesOf(getEpilogue());
+  size_t ins = 2 + taken, outs = 1 + made;
+  if (getIns().size() != ins || getOuts().size() < outs || getOuts().size() > outs + optional)
+    return emitOpError() << "has " << getIns().size() << " ins and " << getOuts().size() << " outs, expected " << ins
+                         << " and " << outs;
+  return getEpilogue() ? verifyEpilogue() : success();
+}
+
+LogicalResult EinsumOp::verifyEpilogue() {
+  Epilogue epilogue = *getEpilogue();
+  if (getAdds() && epilogue != Epilogue::SumLhs && epilogue != Epilogue::SumRhs)
+    return emitOpError() << "adds to its out, but its epilogue " << stringifyEpilogue(epilogue)
+                         << " is of the product alone";
+  auto product = cast<MemRefType>(getOuts()[0].getType());
+  auto check = [&](Value memory, bool isVector) -> LogicalResult {
+    auto type = cast<MemRefType>(memory.getType());
+    Value along = epilogue == Epilogue::SumLhs   ? getIns()[0]
+                  : epilogue == Epilogue::SumRhs ? getIns()[1]
+                                                 : getOuts()[0];
+    bool fits = isVector ? liesAlong(type, cast<MemRefType>(along.getType())) : type == product;
+    if (fits && type.getElementType() == product.getElementType())
+      return success();
+    return emitOpError() << "has " << type << " for its epilogue " << stringifyEpilogue(epilogue) << ", expected "
+                         << (isVector ? "a vector along " : "memory like ")
+                         << (isVector ? along.getType() : Type(product)) << " of " << product.getElementType();
+  };
+  for (Value in : getIns().drop_front(2))
+    if (failed(check(in, epilogue != Epilogue::GeluGrad)))
+      return failure();
+  for (Value out : getOuts().drop_front(1))
+    if (failed(check(out, epilogue != Epilogue::BiasGelu)))
+      return failure();
   return success();
 }
 

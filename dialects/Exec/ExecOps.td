@@ -123,9 +123,25 @@ def Exec_InvokeOp : Exec_CommandOp<"invoke", [AttrSizedOperandSegments]> {
     $callee $head `(` $ins `)` (`starts` $starts^)? `->` `(` $outs `)` $tail attr-dict `:` functional-type($ins, $outs) }];
 }
 def Exec_EinsumOp : Exec_CommandOp<"einsum", [AttrSizedOperandSegments]> {
-  let summary = "a product of two tensors (graph.einsum) into the out, or added to it";
-  let arguments = (ins StrAttr:$spec, Variadic<Exec_Memory>:$ins, Variadic<Exec_Memory>:$outs, UnitAttr:$adds);
-  let assemblyFormat = "$spec `(` $ins `)` `->` `(` $outs `)` (`adds` $adds^)? attr-dict `:` functional-type($ins, $outs)";
+  let summary = "a product of two tensors (graph.einsum) into the out, or added to it, perhaps with an epilogue";
+  let description = [{
+    An epilogue has more ins after the two operands, and more outs after the product (target cuda). Vectors lie along the last dimensions of the product, and everything has
+    the product's element type:
+    - `bias` (in: vector): the product plus the vector;
+    - `bias_gelu` (in: vector; perhaps an out like the product, which keeps the sum): gelu of that, by tanh;
+    - `gelu_grad` (in: x, like the product; perhaps an out: vector): the product times the derivative of gelu at x, and the sums of that over all but the vector;
+    - `sum_lhs`, `sum_rhs` (out: vector): the product, and the sums of an operand over what it shares with the other alone; the vector is its last dimensions.
+
+    Vectors among the outs are written, or added to with `adds_sums`.
+  }];
+  let arguments = (ins StrAttr:$spec, Variadic<Exec_Memory>:$ins, Variadic<Exec_Memory>:$outs, UnitAttr:$adds, OptionalAttr<Exec_EpilogueAttr>:$epilogue,
+                       UnitAttr:$adds_sums);
+  let assemblyFormat = [{ $spec `(` $ins `)` `->` `(` $outs `)` (`adds` $adds^)? (`then` $epilogue^)? (`adds_sums` $adds_sums^)? attr-dict `:`
+                          functional-type($ins, $outs) }];
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$spec, "::mlir::ValueRange":$ins, "::mlir::ValueRange":$outs, "bool":$adds), [{
+    build($_builder, $_state, spec, ins, outs, adds, EpilogueAttr(), false);
+  }]>];
+  let extraClassDeclaration = "::llvm::LogicalResult verifyEpilogue();";
   let hasVerifier = 1;
 }
 def Exec_CallOp : Exec_CommandOp<"call", [AttrSizedOperandSegments, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {

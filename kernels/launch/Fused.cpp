@@ -31,7 +31,34 @@ void p3d_cuda_bias_gelu_grad(p3d_launcher *launcher, void *stream, int32_t dtype
   if (dbias)
     launch.runBlocks(kernelFor("p3d_sum_partials", biasDtype), {ceilDivide(cols, 32)}, 32, 8, 0,
                      static_cast<const float *>(partial), int32_t(grid.y), int32_t(cols), dbias,
-                     static_cast<void *>(nullptr));
+                     static_cast<void *>(nullptr), int32_t(0));
+}
+
+void p3d_cuda_add_bias(p3d_launcher *launcher, void *stream, int32_t dtype, const void *x, const void *bias, void *y,
+                       int64_t rows, int64_t cols) {
+  Launch launch(launcher, stream);
+  if (launch.takes("add_bias", dtype) && launch.fits("add_bias", "columns", cols))
+    launch.run(kernelFor("p3d_add_bias", dtype), columnGrid(launch, dtype, rows, cols), 128, 0, x, bias, y, rows,
+               int32_t(cols));
+}
+
+void p3d_cuda_sum_rows(p3d_launcher *launcher, void *stream, int32_t dtype, int32_t sumDtype, const void *x, void *sums,
+                       int64_t rows, int64_t cols, int32_t adds) {
+  Launch launch(launcher, stream);
+  if (!launch.takes("sum_rows", dtype) || !launch.takes("sum_rows", sumDtype) ||
+      !launch.fits("sum_rows", "columns", cols))
+    return;
+  Grid grid = columnGrid(launch, dtype, rows, cols);
+  auto *partial = static_cast<float *>(launch.workspace(grid.y * cols * 4));
+  launch.run(kernelFor("p3d_column_sums", dtype), grid, 128, 0, x, partial, rows, int32_t(cols));
+  p3d_cuda_sum_partials(launcher, stream, sumDtype, partial, grid.y, cols, sums, adds);
+}
+
+void p3d_cuda_sum_partials(p3d_launcher *launcher, void *stream, int32_t dtype, const float *partial, int64_t rows,
+                           int64_t cols, void *sums, int32_t adds) {
+  Launch launch(launcher, stream);
+  launch.runBlocks(kernelFor("p3d_sum_partials", dtype), {ceilDivide(cols, 32)}, 32, 8, 0, partial, int32_t(rows),
+                   int32_t(cols), sums, static_cast<void *>(nullptr), adds);
 }
 
 void p3d_cuda_swiglu(p3d_launcher *launcher, void *stream, int32_t dtype, const void *gate, const void *up, void *y,

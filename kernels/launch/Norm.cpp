@@ -45,7 +45,8 @@ static void finishGrads(Launch &launch, const GradPlan &plan, int32_t paramDtype
                         void *second, int count) {
   if (first || second)
     launch.runBlocks(kernelFor("p3d_sum_partials", paramDtype), {ceilDivide(cols, 32), count}, 32, 8, 0,
-                     static_cast<const float *>(plan.partial), int32_t(plan.blocks), int32_t(cols), first, second);
+                     static_cast<const float *>(plan.partial), int32_t(plan.blocks), int32_t(cols), first, second,
+                     int32_t(0));
 }
 
 void p3d_cuda_layer_norm_grad(p3d_launcher *launcher, void *stream, int32_t dtype, int32_t paramDtype, const void *dy,

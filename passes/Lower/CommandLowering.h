@@ -53,6 +53,7 @@ private:
   mlir::LogicalResult lower(exec::UpdateOp) { return mlir::success(); }
 
   void enqueue(exec::LaunchOp op, llvm::ArrayRef<mlir::Value> arguments);
+  void addEpilogue(exec::EinsumOp op, llvm::SmallVectorImpl<mlir::Value> &arguments);
 
   mlir::Value at(mlir::Value value) { return values.lookup(value); }
   llvm::SmallVector<mlir::Value> at(mlir::ValueRange memories);

@@ -16,14 +16,15 @@ namespace {
 /// The function of a block: its arguments, then the results that are memory of the caller.
 class BlockBufferizer {
 public:
-  BlockBufferizer(graph::BlockOp block, KernelLibrary &kernels, SymbolTable &symbols, const Accumulation &accumulation)
+  BlockBufferizer(graph::BlockOp block, KernelLibrary &kernels, SymbolTable &symbols, const Accumulation &accumulation,
+                  bool hasEpilogues)
       : block(block), body(block.getBody().front()), results(blockResults(block)), kernels(kernels), symbols(symbols),
-        accumulation(accumulation) {}
+        accumulation(accumulation), hasEpilogues(hasEpilogues) {}
 
   LogicalResult run() {
     exec::FunctionOp function = createFunction();
     Block &to = function.getBody().front();
-    RegionBufferizer region(body, kernels, symbols, accumulation, OpBuilder::atBlockEnd(&to));
+    RegionBufferizer region(body, kernels, symbols, accumulation, hasEpilogues, OpBuilder::atBlockEnd(&to));
     for (auto [from, memory] : llvm::zip(body.getArguments(), to.getArguments()))
       region.bind(from, memory);
     auto outs = to.getArguments().drop_front(body.getNumArguments());
@@ -76,6 +77,7 @@ private:
   KernelLibrary &kernels;
   SymbolTable &symbols;
   const Accumulation &accumulation;
+  bool hasEpilogues;
 };
 
 struct Bufferize : memory::impl::BufferizeBase<Bufferize> {
@@ -88,12 +90,12 @@ struct Bufferize : memory::impl::BufferizeBase<Bufferize> {
     Accumulation accumulation(module);
     SmallVector<Operation *> done;
     for (auto block : llvm::make_early_inc_range(module.getOps<graph::BlockOp>())) {
-      if (failed(BlockBufferizer(block, kernels, symbols, accumulation).run()))
+      if (failed(BlockBufferizer(block, kernels, symbols, accumulation, epilogues).run()))
         return signalPassFailure();
       done.push_back(block);
     }
     for (auto stage : llvm::make_early_inc_range(module.getOps<pipe::StageOp>())) {
-      if (failed(bufferizeStage(stage, kernels, symbols, accumulation, receivesAhead)))
+      if (failed(bufferizeStage(stage, kernels, symbols, accumulation, {receivesAhead, epilogues})))
         return signalPassFailure();
       done.push_back(stage);
     }

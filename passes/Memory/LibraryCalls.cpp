@@ -32,6 +32,18 @@ public:
     bool adds = region.sumOf(einsum) != nullptr;
     builder.create<exec::EinsumOp>(op->getLoc(), einsum.getSpec(), ins(einsum->getOperands()), outs(), adds);
   }
+  void emit(ProductEpilogue epilogue) {
+    SmallVector<Value> from = ins(epilogue.product->getOperands()), to{out(epilogue.result)};
+    if (epilogue.taken)
+      from.push_back(region.memory(epilogue.taken));
+    if (epilogue.kept)
+      to.push_back(out(epilogue.kept));
+    if (epilogue.sum)
+      to.push_back(out(epilogue.sum));
+    builder.create<exec::EinsumOp>(
+        op->getLoc(), epilogue.product.getSpec(), from, to, region.sumOf(epilogue.result) != nullptr,
+        exec::EpilogueAttr::get(builder.getContext(), epilogue.kind), epilogue.sum && region.sumOf(epilogue.sum));
+  }
   void emit(graph::LayerNormOp norm) {
     call("p3d_layer_norm", {dtype(norm.getOperand()), dtype(norm.getScale())}, norm->getOperands(),
          {rows(norm.getOperand()), cols(norm.getOperand()), number(norm.getEpsilon())});
@@ -213,9 +225,10 @@ private:
   SmallVector<Value> outs() {
     SmallVector<Value> memories;
     for (Value result : op->getResults())
-      memories.push_back(region.sumOf(result) ? region.sumOf(result) : region.allocate(result));
+      memories.push_back(out(result));
     return memories;
   }
+  Value out(Value result) { return region.sumOf(result) ? region.sumOf(result) : region.allocate(result); }
 
   void call(StringRef callee, ArrayRef<Attribute> head, ValueRange operands, ArrayRef<Attribute> tail,
             std::optional<SmallVector<int64_t>> maskStrides = std::nullopt) {
@@ -233,6 +246,14 @@ private:
   SmallVector<Value> starts;
 };
 } // namespace
+
+LogicalResult p3d::memory::bufferizeProduct(RegionBufferizer &region, const ProductEpilogue &epilogue) {
+  CallEmitter emitter(region, epilogue.product);
+  if (failed(emitter.check()))
+    return failure();
+  emitter.emit(epilogue);
+  return success();
+}
 
 FailureOr<bool> p3d::memory::bufferizeLibraryCall(RegionBufferizer &region, Operation *op) {
   return TypeSwitch<Operation *, FailureOr<bool>>(op)

@@ -23,8 +23,15 @@ def Bufferize : Pass<"p3d-bufferize", "::mlir::ModuleOp"> {
 
         %h = graph.einsum "bd,df->bf" %x, %up     ->   exec.einsum "bd,df->bf" (%x, %up) -> (%h)
         %a = graph.gelu tanh %h                        exec.launch @gelu(%h) -> (%a)
+
+    With `epilogues` a product's command also adds a bias, takes the gelu or its derivative, and sums rows:
+
+        %h = graph.einsum "bd,df->bf" %x, %up     ->   exec.einsum "bd,df->bf" (%x, %up, %b) -> (%a, %s) then bias_gelu
+        %s = graph.add %h, (graph.broadcast %b)
+        %a = graph.gelu tanh %s
   }];
-  let options = [Option<"receivesAhead", "receives-ahead", "bool", "false", "what a task receives has memory of its own, so that it can come while other tasks run">];
+  let options = [Option<"receivesAhead", "receives-ahead", "bool", "false", "what a task receives has memory of its own, so that it can come while other tasks run">,
+                 Option<"epilogues", "epilogues", "bool", "false", "products with epilogues, which only a device has">];
   let dependentDialects = ["::p3d::exec::ExecDialect", "::mlir::func::FuncDialect", "::mlir::linalg::LinalgDialect",
                            "::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect"];
 }

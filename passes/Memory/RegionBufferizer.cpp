@@ -283,9 +283,25 @@ LogicalResult RegionBufferizer::bufferizeGenerated(Operation *op) {
   return success();
 }
 
+Epilogues &RegionBufferizer::productEpilogues() {
+  if (!epilogues)
+    epilogues.emplace(region, fusion, [&](Value value) {
+      Value sum = sumOf(value);
+      return sum ? cast<MemRefType>(sum.getType()).getElementType()
+                 : exec::memoryElement(graph::tensorType(value).getElementType());
+    });
+  return *epilogues;
+}
+
 LogicalResult RegionBufferizer::bufferize(Operation *op) {
   if (op->use_empty() && op->getNumResults() > 0)
     return success();
+  if (hasEpilogues) {
+    if (const ProductEpilogue *epilogue = productEpilogues().at(op))
+      return bufferizeProduct(*this, *epilogue);
+    if (productEpilogues().isDoneElsewhere(op))
+      return success();
+  }
   // A result that nobody reads still needs a place for its operation to write to.
   if (isGenerated(op) || isa<graph::ReshapeOp>(op))
     return bufferizeGenerated(op);

@@ -6,6 +6,7 @@
 #include "dialects/Graph/GraphOps.h"
 #include "passes/Memory/Accumulation.h"
 #include "passes/Memory/BlockInterface.h"
+#include "passes/Memory/Epilogues.h"
 #include "passes/Memory/Fusion.h"
 #include "passes/Memory/KernelBuilder.h"
 #include "passes/Memory/KernelLibrary.h"
@@ -14,10 +15,12 @@ namespace p3d::memory {
 
 class RegionBufferizer {
 public:
-  /// Commands are made at `builder`'s place; blocks that are called are looked up in `symbols`.
-  RegionBufferizer(mlir::Block &region, KernelLibrary &kernels, mlir::SymbolTable &symbols, const Accumulation &accumulation,
-                   mlir::OpBuilder builder)
-      : builder(builder), kernels(kernels), symbols(symbols), accumulation(accumulation), fusion(region) {}
+  /// Commands are made at `builder`'s place; blocks that are called are looked up in `symbols`; products have epilogues
+  /// if `hasEpilogues`.
+  RegionBufferizer(mlir::Block &region, KernelLibrary &kernels, mlir::SymbolTable &symbols,
+                   const Accumulation &accumulation, bool hasEpilogues, mlir::OpBuilder builder)
+      : builder(builder), region(region), kernels(kernels), symbols(symbols), accumulation(accumulation),
+        hasEpilogues(hasEpilogues), fusion(region) {}
 
   /// `tensor` lies in `memory`.
   void bind(mlir::Value tensor, mlir::Value memory) { memories[tensor] = memory; }
@@ -50,6 +53,8 @@ public:
   mlir::OpBuilder builder;
 
 private:
+  /// The decision on epilogues, made when the first operation is bufferized: it depends on where sums go.
+  Epilogues &productEpilogues();
   mlir::LogicalResult bufferizeGenerated(mlir::Operation *op);
   mlir::LogicalResult makeElements(mlir::Value tensor);
   mlir::LogicalResult makeReduction(graph::ReduceOp op);
@@ -72,10 +77,13 @@ private:
   /// Whether a slice is a contiguous part of memory, and so needs no copy.
   bool isView(dist::ShardSliceOp op);
 
+  mlir::Block &region;
   KernelLibrary &kernels;
   mlir::SymbolTable &symbols;
   const Accumulation &accumulation;
+  bool hasEpilogues;
   Fusion fusion;
+  std::optional<Epilogues> epilogues;
   llvm::DenseMap<mlir::Value, mlir::Value> memories, destinations, sums;
   llvm::SmallVector<exec::StartOp> starts;
 };
@@ -83,5 +91,6 @@ private:
 /// Commands for the collectives of dist, and for the named operations that the kernel library has. Failure without an error means that `op` is neither.
 mlir::FailureOr<bool> bufferizeCollective(RegionBufferizer &region, mlir::Operation *op);
 mlir::FailureOr<bool> bufferizeLibraryCall(RegionBufferizer &region, mlir::Operation *op);
+mlir::LogicalResult bufferizeProduct(RegionBufferizer &region, const ProductEpilogue &epilogue);
 
 } // namespace p3d::memory

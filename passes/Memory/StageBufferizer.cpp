@@ -11,8 +11,9 @@ namespace {
 class TaskBufferizer {
 public:
   TaskBufferizer(pipe::TaskOp task, exec::ProgramOp program, KernelLibrary &kernels, SymbolTable &symbols,
-                 const Accumulation &accumulation, bool receivesAhead)
-      : task(task), program(program), receivesAhead(receivesAhead), region(task.getBody().front(), kernels, symbols, accumulation, createTask(task, program)) {}
+                 const Accumulation &accumulation, ProgramForm form)
+      : task(task), program(program), receivesAhead(form.receivesAhead),
+        region(task.getBody().front(), kernels, symbols, accumulation, form.hasEpilogues, createTask(task, program)) {}
 
   LogicalResult run() {
     for (Operation &op : task.getBody().front())
@@ -221,13 +222,13 @@ void createBuffer(OpBuilder &builder, pipe::BufferOp buffer) {
 } // namespace
 
 LogicalResult p3d::memory::bufferizeStage(pipe::StageOp stage, KernelLibrary &kernels, SymbolTable &symbols,
-                                          const Accumulation &accumulation, bool receivesAhead) {
+                                          const Accumulation &accumulation, ProgramForm form) {
   exec::ProgramOp program = createProgram(stage);
   auto builder = OpBuilder::atBlockEnd(&program.getBody().front());
   for (auto buffer : stage.getOps<pipe::BufferOp>())
     createBuffer(builder, buffer);
   for (auto task : stage.getOps<pipe::TaskOp>())
-    if (failed(TaskBufferizer(task, program, kernels, symbols, accumulation, receivesAhead).run()))
+    if (failed(TaskBufferizer(task, program, kernels, symbols, accumulation, form).run()))
       return failure();
   return success();
 }

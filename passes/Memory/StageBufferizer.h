@@ -7,8 +7,14 @@
 
 namespace p3d::memory {
 
-/// Adds the exec.program of `stage` before it. With `receivesAhead` what a task receives has memory of its own, so that it can come while other tasks run.
+/// What a target has that others have not.
+struct ProgramForm {
+  bool receivesAhead; ///< what a task receives has memory of its own, so that it can come while other tasks run
+  bool hasEpilogues;  ///< of products
+};
+
+/// Adds the exec.program of `stage` before it.
 mlir::LogicalResult bufferizeStage(pipe::StageOp stage, KernelLibrary &kernels, mlir::SymbolTable &symbols,
-                                   const Accumulation &accumulation, bool receivesAhead);
+                                   const Accumulation &accumulation, ProgramForm form);
 
 } // namespace p3d::memory

@@ -20,6 +20,15 @@ void p3d_einsum(const p3d_einsum_plan *plan, int32_t dtype, int32_t cDtype, cons
   guard(currentRank.context, [&] { currentRank.device->einsum.run(plan, dtype, cDtype, a, b, c, accumulate); });
 }
 
+void p3d_einsum_epilogue(const p3d_einsum_plan *plan, int32_t dtype, int32_t cDtype, const void *a, const void *b,
+                         void *c, int32_t accumulate, int32_t epilogue, int64_t count, const void *bias, void *aux,
+                         void *sums, int32_t addSums) {
+  guard(currentRank.context, [&] {
+    currentRank.device->einsum.run(plan, dtype, cDtype, a, b, c, accumulate,
+                                   {epilogue, count, bias, aux, sums, addSums != 0});
+  });
+}
+
 void p3d_layer_norm(int32_t dtype, int32_t paramDtype, const void *x, const void *scale, const void *bias, void *y,
                     float *mean, float *rstd, int64_t rows, int64_t cols, float epsilon) {
   enqueue(p3d_cuda_layer_norm, dtype, paramDtype, x, scale, bias, y, mean, rstd, rows, cols, epsilon);

@@ -81,6 +81,7 @@ void runRank(const Control &control, int rank) {
   NcclTransport transport(program, rank, control, device, watchdog, ids);
   p3d_context context{program, rank, program.mesh.coordinates(rank), control, device, transport};
   currentRank = {&context, &device};
+  device.einsum.allowAtomics(!options.deterministic);
   if (options.cudaGraph)
     device.replayOrders([&](const std::function<void()> &launch) {
       watchdog.follow(device.streams.compute(), {Activity::Running, nullptr, {}, -1, {}}, launch);

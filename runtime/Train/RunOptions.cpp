@@ -47,6 +47,7 @@ std::string RunOptions::toJson() const {
                         {"clip", clip},
                         {"seed", seed},
                         {"cuda_graph", cudaGraph},
+                        {"deterministic", deterministic},
                         {"timeout", timeoutSeconds},
                         {"export_fd", exportFd},
                         {"gradients_fd", gradientsFd},
@@ -72,6 +73,7 @@ RunOptions RunOptions::fromJson(const std::string &text) {
   options.clip = j.at("clip");
   options.seed = j.at("seed");
   options.cudaGraph = j.at("cuda_graph");
+  options.deterministic = j.at("deterministic");
   options.timeoutSeconds = j.at("timeout");
   options.exportFd = j.at("export_fd");
   options.gradientsFd = j.at("gradients_fd");

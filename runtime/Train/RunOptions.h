@@ -18,6 +18,7 @@ struct RunOptions {
   double clip = 1; ///< 0: no clipping and no norm
   uint64_t seed = 0;
   bool cudaGraph = false; ///< replay a step as one graph
+  bool deterministic = false; ///< only sums whose order is the same on every run
   double timeoutSeconds = 600;
   int exportFd = -1, gradientsFd = -1, valuesFd = -1; ///< files to fill, or -1
 

@@ -151,7 +151,7 @@ class Bench:
     def train(self, out, seed):
         """(report of a run that fails, numbers of one that does not)"""
         weights = INPUTS / f"{MODEL}.safetensors"
-        done = self.start("p3d-run", out, f"--steps={STEPS}", "--lr=0.001", f"--params={weights}", f"--data={weights}", f"--timeout={2 * PATIENCE}",
+        done = self.start("p3d-run", out, f"--steps={STEPS}", "--lr=0.001", f"--params={weights}", f"--data={weights}", f"--timeout={2 * PATIENCE}", "--deterministic",
                           f"--log={out}/log", f"--dump-grads={out}/grads", f"--export={out}/final",
                           LD_LIBRARY_PATH=str(self.build / "lib" / "emulator"), P3D_EMULATOR_DEVICES=str(RANKS),
                           P3D_EMULATOR_TIMEOUT=str(PATIENCE), P3D_EMULATOR_SEED=str(seed))

@@ -128,6 +128,8 @@ def train(row, build, place):
     compiled = time.monotonic()
     training = [bin / "p3d-run", place / "out", f"--steps={row.steps}", *TRAINING, f"--params={weights}", f"--data={weights}",
                 f"--log={place}/steps.jsonl", f"--dump-grads={place}/grads.safetensors", f"--export={place}/final.safetensors"]
+    if row.target == "cuda" and row.seeds > 1:
+        training.append("--deterministic")
     ranks = math.prod(row.axes())
     emulator = {} if row.target == "cpu" else {"LD_LIBRARY_PATH": str(build.resolve() / "lib" / "emulator"), "P3D_EMULATOR_DEVICES": str(ranks)}
     first = None

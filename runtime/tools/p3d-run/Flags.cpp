@@ -9,8 +9,8 @@
 namespace p3d {
 namespace {
 
-/// Which optimizer has to be compiled in for a flag to mean anything.
-enum class Needs { Nothing, AnyOptimizer, AdamW, Sgd };
+/// Which optimizer or target has to be compiled in for a flag to mean anything.
+enum class Needs { Nothing, AnyOptimizer, AdamW, Sgd, Cuda };
 
 struct Flag {
   const char *name;
@@ -147,7 +147,7 @@ const Flag flags[] = {
        line.verify = true;
      }},
     {"cuda-graph", nullptr, "capture a step as one CUDA graph and replay it",
-     Needs::Nothing,
+     Needs::Cuda,
      [](CommandLine &line, const Flag &, const std::string &) {
        line.run.cudaGraph = true;
      }},
@@ -158,6 +158,13 @@ const Flag flags[] = {
      Needs::Nothing,
      [](CommandLine &line, const Flag &flag, const std::string &text) {
        line.ranksPerHost = readInteger<int>(flag, text, 1, 1 << 20);
+     }},
+    {"deterministic", nullptr,
+     "the same bits on every run: no sums of matrix products by atomic "
+     "additions (a CPU's runs always are)",
+     Needs::Cuda,
+     [](CommandLine &line, const Flag &, const std::string &) {
+       line.run.deterministic = true;
      }},
     {"timeout", "SECONDS", "longest wait of one rank for another (600)",
      Needs::Nothing,
@@ -252,13 +259,16 @@ CommandLine parseCommandLine(const std::vector<std::string> &arguments) {
 
 void checkFlagsApply(const CommandLine &line, Optimizer optimizer,
                      Target target) {
-  if (line.run.cudaGraph && target != Target::Cuda)
-    userError("--cuda-graph has no effect: the program was compiled with "
-              "--target=cpu");
   for (const Flag &flag : flags) {
+    if (flag.needs == Needs::Cuda && target != Target::Cuda &&
+        line.given.count(flag.name))
+      userError("--{} has no effect: the program was compiled with "
+                "--target=cpu",
+                flag.name);
     bool applies = true;
     switch (flag.needs) {
     case Needs::Nothing:
+    case Needs::Cuda:
       break;
     case Needs::AnyOptimizer:
       applies = optimizer != Optimizer::None;

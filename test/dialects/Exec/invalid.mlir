@@ -37,3 +37,31 @@ exec.function @layer(%x: memref<4x4xf32>, %y: memref<4x4xf32>) attributes {outs 
   // expected-error @+1 {{'exec.einsum' op has 1 ins and 1 outs, expected 2 and 1}}
   exec.einsum "ab,bc->ac"(%x) -> (%y) : (memref<4x4xf32>) -> memref<4x4xf32>
 }
+
+// -----
+
+exec.function @layer(%x: memref<4x4xf32>, %b: memref<4xf32>, %y: memref<4x4xf32>) attributes {outs = 1 : i64} {
+  // expected-error @+1 {{'exec.einsum' op has 2 ins and 1 outs, expected 3 and 1}}
+  exec.einsum "ab,bc->ac"(%x, %x) -> (%y) then bias : (memref<4x4xf32>, memref<4x4xf32>) -> memref<4x4xf32>
+}
+
+// -----
+
+exec.function @layer(%x: memref<4x4xf32>, %b: memref<3xf32>, %y: memref<4x4xf32>) attributes {outs = 1 : i64} {
+  // expected-error @+1 {{'exec.einsum' op has 'memref<3xf32>' for its epilogue bias, expected a vector along 'memref<4x4xf32>' of 'f32'}}
+  exec.einsum "ab,bc->ac"(%x, %x, %b) -> (%y) then bias : (memref<4x4xf32>, memref<4x4xf32>, memref<3xf32>) -> memref<4x4xf32>
+}
+
+// -----
+
+exec.function @layer(%x: memref<4x4xf32>, %b: memref<4x4xbf16>, %y: memref<4x4xf32>) attributes {outs = 1 : i64} {
+  // expected-error @+1 {{'exec.einsum' op has 'memref<4x4xbf16>' for its epilogue gelu_grad, expected memory like 'memref<4x4xf32>' of 'f32'}}
+  exec.einsum "ab,bc->ac"(%x, %x, %b) -> (%y) then gelu_grad : (memref<4x4xf32>, memref<4x4xf32>, memref<4x4xbf16>) -> memref<4x4xf32>
+}
+
+// -----
+
+exec.function @layer(%x: memref<4x4xf32>, %b: memref<4xf32>, %y: memref<4x4xf32>) attributes {outs = 1 : i64} {
+  // expected-error @+1 {{'exec.einsum' op adds to its out, but its epilogue bias is of the product alone}}
+  exec.einsum "ab,bc->ac"(%x, %x, %b) -> (%y) adds then bias : (memref<4x4xf32>, memref<4x4xf32>, memref<4xf32>) -> memref<4x4xf32>
+}

@@ -12,8 +12,13 @@ exec.function @layer(%x: memref<4x8xf32>, %w: memref<8x8xf32>, %y: memref<4x8xf3
   %s = exec.temporary at 128 : memref<4xf32>
   // CHECK: exec.einsum "bd,df->bf"(%{{.*}}, %{{.*}}) -> (%{{.*}})
   exec.einsum "bd,df->bf"(%x, %w) -> (%h) : (memref<4x8xf32>, memref<8x8xf32>) -> memref<4x8xf32>
-  // CHECK: exec.einsum {{.*}} -> (%{{.*}}) adds
+  // CHECK: exec.einsum {{.*}} -> (%{{.*}}) adds :
   exec.einsum "bd,df->bf"(%x, %w) -> (%h) adds : (memref<4x8xf32>, memref<8x8xf32>) -> memref<4x8xf32>
+  // CHECK: exec.einsum "bd,df->bf"(%{{.*}}, %{{.*}}, %{{.*}}) -> (%{{.*}}, %{{.*}}) then bias_gelu :
+  %v = exec.temporary at 192 : memref<8xf32>
+  exec.einsum "bd,df->bf"(%x, %w, %v) -> (%h, %y) then bias_gelu : (memref<4x8xf32>, memref<8x8xf32>, memref<8xf32>) -> (memref<4x8xf32>, memref<4x8xf32>)
+  // CHECK: exec.einsum "bd,bf->df"(%{{.*}}, %{{.*}}) -> (%{{.*}}, %{{.*}}) adds then sum_rhs adds_sums :
+  exec.einsum "bd,bf->df"(%x, %y) -> (%w, %v) adds then sum_rhs adds_sums : (memref<4x8xf32>, memref<4x8xf32>) -> (memref<8x8xf32>, memref<8xf32>)
   // CHECK: exec.invoke "p3d_cross_entropy_max" [0 : i32](%{{.*}}) starts %{{.*}} -> (%{{.*}}) [4, 8, unit, 15]
   %start = exec.start [#dist<axis tp>] chunk 8
   exec.invoke "p3d_cross_entropy_max" [0 : i32](%h) starts %start -> (%s) [4, 8, unit, 15] : (memref<4x8xf32>) -> memref<4xf32>

@@ -2,6 +2,8 @@
 #include "test/emulator/Blas/Product.h"
 #include "test/emulator/Driver/Exit.h"
 #include "test/emulator/Driver/Objects.h"
+#include "test/emulator/Driver/Settings.h"
+#include <atomic>
 #include <cstring>
 #include <fmt/format.h>
 
@@ -9,6 +11,9 @@ using namespace p3d::emulator;
 
 /// What the heuristic's one algorithm asks for, if it may have it: enough to show two products that share a workspace.
 static constexpr size_t wantedWorkspace = 4096;
+
+/// The parts of a sum that meet in D.
+static constexpr int atomicParts = 4;
 
 struct cublasLtContext {};
 
@@ -157,7 +162,7 @@ cublasStatus_t CUBLASWINAPI cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t 
 }
 
 cublasStatus_t CUBLASWINAPI cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t *preference) {
-  *preference = reinterpret_cast<cublasLtMatmulPreference_t>(new Preference{0});
+  *preference = reinterpret_cast<cublasLtMatmulPreference_t>(new Preference{0, CUBLASLT_REDUCTION_SCHEME_MASK});
   countOwned("matmul preference", 1);
   return CUBLAS_STATUS_SUCCESS;
 }
@@ -166,16 +171,25 @@ cublasStatus_t CUBLASWINAPI cublasLtMatmulPreferenceDestroy(cublasLtMatmulPrefer
   countOwned("matmul preference", -1);
   return CUBLAS_STATUS_SUCCESS;
 }
-/// Everything but the workspace only steers the choice among algorithms, of which there is one.
+/// Alignments only steer the choice among algorithms, of which there are two: with one sum, and with one in parts.
 cublasStatus_t CUBLASWINAPI cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t preference,
                                                                  cublasLtMatmulPreferenceAttributes_t attribute,
                                                                  const void *value, size_t bytes) {
-  return attribute == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES
-             ? setField(preferenceOf(preference).workspaceBytes, value, bytes)
-             : CUBLAS_STATUS_SUCCESS;
+  if (attribute == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES)
+    return setField(preferenceOf(preference).workspaceBytes, value, bytes);
+  if (attribute == CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK)
+    return setField(preferenceOf(preference).reductionSchemes, value, bytes);
+  return CUBLAS_STATUS_SUCCESS;
 }
 
 // --------------------------------------------------------------------------------------------------- matmul
+
+/// Seeds the order in which parts of the next product come; 0 without random delays.
+static uint64_t nextOrder() {
+  static std::atomic<uint64_t> products{0};
+  uint64_t number = ++products;
+  return settings().seed ? settings().seed * 0x9e3779b97f4a7c15u + number * 0xbf58476d1ce4e5b9u : 0;
+}
 
 cublasStatus_t CUBLASWINAPI cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t description,
                                                            cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
@@ -186,7 +200,7 @@ cublasStatus_t CUBLASWINAPI cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cub
   if (wanted < 1 || !preference)
     return CUBLAS_STATUS_INVALID_VALUE;
   // Which pointers there will be is seen when the product is made.
-  static char somewhere;
+  alignas(16) static char somewhere;
   Description checked = descriptionOf(description);
   checked.bias = checked.aux = &somewhere;
   std::string text = complaint(checked, layoutOf(a), layoutOf(b), layoutOf(c), layoutOf(d));
@@ -196,6 +210,9 @@ cublasStatus_t CUBLASWINAPI cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cub
   memset(&result, 0, sizeof(result));
   result.workspaceSize = std::min<size_t>(wantedWorkspace, preferenceOf(preference).workspaceBytes);
   result.algo.data[0] = result.workspaceSize;
+  bool sumsInPlace = (preferenceOf(preference).reductionSchemes & CUBLASLT_REDUCTION_SCHEME_INPLACE) &&
+                     canSumInPlace(checked, layoutOf(a), layoutOf(d));
+  result.algo.data[1] = sumsInPlace ? atomicParts : 1;
   result.state = CUBLAS_STATUS_SUCCESS;
   result.wavesCount = 1;
   *found = 1;
@@ -221,6 +238,8 @@ cublasStatus_t CUBLASWINAPI cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatm
   p.aData = static_cast<const char *>(a), p.bData = static_cast<const char *>(b);
   p.cData = static_cast<const char *>(c), p.dData = static_cast<char *>(d);
   p.workspace = static_cast<char *>(workspace), p.workspaceBytes = needed;
+  p.parts = algo ? int(algo->data[1]) : 1;
+  p.partsSeed = nextOrder();
   bool isDouble = p.description.scaleType == CUDA_R_64F;
   auto scalar = [&](const void *at) {
     return isDouble ? *static_cast<const double *>(at) : double(*static_cast<const float *>(at));

@@ -35,6 +35,7 @@ struct Description {
 
 struct Preference {
   uint64_t workspaceBytes;
+  uint32_t reductionSchemes; ///< those that an algorithm may use
 };
 
 /// The bits of which epilogues are made (cublasLtEpilogue_t).

@@ -105,7 +105,15 @@ std::string complaint(const Description &p, const Layout &a, const Layout &b, co
     return "the epilogue needs a bias pointer";
   if ((p.epilogue & auxBit) && (!p.aux || p.auxLd < d.minimalLd()))
     return "the epilogue needs an auxiliary pointer and its leading dimension";
+  if ((p.epilogue & auxBit) && (p.auxLd % 8 || reinterpret_cast<uintptr_t>(p.aux) % 16))
+    return "the auxiliary matrix is not at a multiple of 16 bytes with a leading dimension that is a multiple of 8";
   return "";
+}
+
+bool canSumInPlace(const Description &p, const Layout &a, const Layout &d) {
+  constexpr uint64_t shortest = 32;
+  return p.epilogue == CUBLASLT_EPILOGUE_DEFAULT && d.type == CUDA_R_32F &&
+         (p.transA == CUBLAS_OP_N ? a.columns : a.rows) >= shortest;
 }
 
 std::string describe(const Product &p) {

@@ -1,7 +1,10 @@
 #include "test/emulator/Blas/Product.h"
 #include "test/emulator/Blas/HalfTypes.h"
+#include <algorithm>
 #include <cblas.h>
 #include <cmath>
+#include <numeric>
+#include <random>
 
 namespace p3d::emulator {
 
@@ -80,6 +83,8 @@ public:
   void run() {
     auto operation = [](int32_t trans) { return trans == CUBLAS_OP_N ? CblasNoTrans : CblasTrans; };
     std::vector<T> a = widen<T>(p.a, aData), b = widen<T>(p.b, bData), result(p.m() * p.n());
+    if (p.parts > 1)
+      return addParts(a, b);
     multiply(operation(p.description.transA), operation(p.description.transB), p.m(), p.n(), p.k(), alpha, a.data(),
              std::max<uint64_t>(1, p.a.rows), b.data(), std::max<uint64_t>(1, p.b.rows), result.data());
     std::vector<T> rowSums(p.m());
@@ -99,6 +104,27 @@ public:
   }
 
 private:
+  /// D = beta C, to which the parts of the sums are added one by one, each rounded to D's float.
+  void addParts(const std::vector<T> &a, const std::vector<T> &b) {
+    bool byRowA = p.description.transA == CUBLAS_OP_N, byRowB = p.description.transB != CUBLAS_OP_N;
+    std::vector<int> order(p.parts);
+    std::iota(order.begin(), order.end(), 0);
+    if (p.partsSeed)
+      std::shuffle(order.begin(), order.end(), std::mt19937_64(p.partsSeed));
+    for (int64_t column = 0; column < p.n(); ++column)
+      for (int64_t row = 0; row < p.m(); ++row) {
+        float sum = beta == 0 ? 0 : float(beta * T(load(p.c.type, cData, p.c.offsetOf(row, column))));
+        for (int part : order) {
+          T added = 0;
+          for (int64_t i = p.k() * part / p.parts; i < p.k() * (part + 1) / p.parts; ++i)
+            added += (byRowA ? a[row + i * p.a.rows] : a[i + row * p.a.rows]) *
+                     (byRowB ? b[column + i * p.b.rows] : b[i + column * p.b.rows]);
+          sum += float(alpha * added);
+        }
+        store(p.d.type, dData, p.d.offsetOf(row, column), sum);
+      }
+  }
+
   /// What becomes of an element of alpha op(A) op(B).
   T finish(T value, int64_t row, int64_t column) {
     int64_t auxAt = auxiliary.offsetOf(row, column);

@@ -17,6 +17,9 @@ struct Product {
   const void *alphaAt = nullptr, *betaAt = nullptr; ///< when they are in device memory
   char *workspace = nullptr;
   size_t workspaceBytes = 0;
+  /// A sum by atomic additions of its parts to D: the parts, and the seed of the order in which they come.
+  int parts = 1;
+  uint64_t partsSeed = 0;
 
   int64_t m() const { return d.rows; }
   int64_t n() const { return d.columns; }
@@ -31,6 +34,8 @@ struct Product {
 /// What does not fit together or is not emulated, or nothing.
 std::string complaint(const Description &description, const Layout &a, const Layout &b, const Layout &c,
                       const Layout &d);
+/// Whether there is an algorithm that adds parts of the sums to D as they come.
+bool canSumInPlace(const Description &description, const Layout &a, const Layout &d);
 std::string describe(const Product &product);
 /// What it reads and writes.
 std::vector<Range> rangesOf(const Product &product);

@@ -129,7 +129,9 @@ void Products::check(const Case &c) {
   Matrix b = matrix(c.in, CUBLASLT_ORDER_COL, c.tB ? c.n : c.k, c.tB ? c.k : c.n, c.gap, c.batches, 0.8);
   Matrix d = matrix(c.out, c.order, c.m, c.n, c.gap, c.batches, 1.1),
          before = matrix(c.out, c.order, c.m, c.n, c.gap, c.batches, 1.1);
-  Matrix aux = matrix(c.out, c.order, c.m, c.n, c.gap, c.batches, 2.2);
+  // Its columns are a multiple of 8 apart.
+  Matrix aux =
+      matrix(c.out, c.order, c.m, c.n, 7 - ((c.order == CUBLASLT_ORDER_COL ? c.m : c.n) + 7) % 8, c.batches, 2.2);
   Matrix bias = matrix(c.out, CUBLASLT_ORDER_COL, std::max(c.m, c.n), 1, 0, 1, 2.9);
   cublasLtMatmulDesc_t description;
   MUST(*this, cublasLtMatmulDescCreate(&description, isDouble ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F,
@@ -229,6 +231,18 @@ TEST(Blas, OrdersAndBatches) {
     }
 }
 
+/// Long sums whose parts are added to D.
+TEST(Blas, SumsInPlace) {
+  Products products;
+  for (cudaDataType in : {CUDA_R_32F, CUDA_R_16BF})
+    for (bool tA : {false, true})
+      for (bool tB : {false, true}) {
+        Case c;
+        c.k = 50, c.in = in, c.tA = tA, c.tB = tB, c.gap = 2, c.alpha = 0.5f, c.beta = 1, c.batches = 2;
+        products.check(c);
+      }
+}
+
 TEST(Blas, Epilogues) {
   Products products;
   for (uint32_t epilogue : {CUBLASLT_EPILOGUE_BIAS, CUBLASLT_EPILOGUE_GELU, CUBLASLT_EPILOGUE_GELU_BIAS,
@@ -255,6 +269,32 @@ TEST(Blas, RefusesWhatDoesNotFit) {
             CUBLAS_STATUS_INVALID_VALUE);
   MUST(products, cublasLtMatrixLayoutDestroy(la));
   MUST(products, cublasLtMatrixLayoutDestroy(lb));
+  MUST(products, cublasLtMatmulDescDestroy(description));
+}
+
+/// What an auxiliary matrix has to be aligned to.
+TEST(Blas, RefusesAnUnalignedAuxiliaryMatrix) {
+  Products products;
+  Matrix a = products.matrix(CUDA_R_32F, CUBLASLT_ORDER_COL, 4, 4, 0, 1, 0);
+  cublasLtMatrixLayout_t layout = products.layout(a);
+  cublasLtMatmulDesc_t description;
+  MUST(products, cublasLtMatmulDescCreate(&description, CUBLAS_COMPUTE_32F, CUDA_R_32F));
+  products.set(description, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_GELU_AUX);
+  float one = 1, zero = 0;
+  for (auto [shift, ld, status] :
+       {std::tuple(0, 8, CUBLAS_STATUS_SUCCESS), std::tuple(8, 8, CUBLAS_STATUS_INVALID_VALUE),
+        std::tuple(0, 4, CUBLAS_STATUS_INVALID_VALUE)}) {
+    products.set(description, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER,
+                 reinterpret_cast<void *>(products.allocate(256) + shift));
+    products.set(description, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, int64_t(ld));
+    auto *d = reinterpret_cast<void *>(products.allocate(64));
+    EXPECT_EQ(products.cublasLtMatmul(products.handle, description, &one, a.data, layout, a.data, layout, &zero, d,
+                                      layout, d, layout, nullptr, nullptr, 0,
+                                      reinterpret_cast<cudaStream_t>(products.work)),
+              status);
+  }
+  MUST(products, cuStreamSynchronize(products.work));
+  MUST(products, cublasLtMatrixLayoutDestroy(layout));
   MUST(products, cublasLtMatmulDescDestroy(description));
 }
 

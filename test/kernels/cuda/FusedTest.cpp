@@ -40,6 +40,33 @@ TEST(BiasGelu, TakesNoBias) {
   EXPECT_EQ(y.values()[0], y.values()[0]); // not NaN
 }
 
+TEST(AddBias, IsExact) {
+  for (int32_t dtype : floatTypes)
+    for (auto [rows, cols] : {std::pair<int64_t, int64_t>{3, 7}, {130, 64}, {5, 1200}}) {
+      Tensor x(dtype, skewed(rows * cols, 71)), bias(dtype, skewed(cols, 72)), y(dtype, rows * cols);
+      std::vector<double> want = x.values();
+      for (int64_t i = 0; i < rows * cols; ++i)
+        want[i] += bias.values()[i % cols];
+      p3d_cuda_add_bias(P3D_ON_EMULATOR, dtype, x.data(), bias.data(), y.data(), rows, cols);
+      expectClose(y.values(), want, dtype, "sum");
+      p3d_cuda_add_bias(P3D_ON_EMULATOR, dtype, x.data(), bias.data(), x.data(), rows, cols);
+      EXPECT_EQ(x.values(), y.values());
+    }
+}
+
+TEST(SumRows, MatchesSums) {
+  for (int32_t dtype : floatTypes)
+    for (bool adds : {false, true})
+      for (auto [rows, cols] : {std::pair<int64_t, int64_t>{3, 7}, {0, 8}, {130, 64}, {5, 1200}}) {
+        Tensor x(dtype, skewed(rows * cols, 71)), sums(P3D_F32, skewed(cols, 72));
+        std::vector<double> want = adds ? sums.values() : std::vector<double>(cols);
+        for (int64_t i = 0; i < rows * cols; ++i)
+          want[i % cols] += x.values()[i];
+        p3d_cuda_sum_rows(P3D_ON_EMULATOR, dtype, P3D_F32, x.data(), sums.data(), rows, cols, adds);
+        expectClose(sums.values(), want, P3D_F32, "sums of rows", 2);
+      }
+}
+
 /// gate and up are the halves of rows of `2 * cols`, or tensors of their own.
 static void checkSwiGlu(int32_t dtype, int64_t rows, int64_t cols, bool isFused) {
   int64_t stride = isFused ? 2 * cols : cols, count = isFused ? rows * stride : 2 * rows * cols;

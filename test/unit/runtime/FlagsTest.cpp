@@ -69,6 +69,7 @@ TEST(Flags, EachDoesSomething) {
       {"steps", "Launcher.MatchesOneDevice counts them in the log"},
       {"data", "every run of the toy reads its batch by it"},
       {"cuda-graph", "CudaLauncher.AGraphReplaysTheSame"},
+      {"deterministic", "numerics.deterministic"},
       {"momentum", "refused here: the toy is compiled with AdamW"},
       {"ranks-per-host", "Cluster.HostByHostGivesTheSame"},
       {"timeout", "Launcher.ReportsAHangingRank"}};

@@ -76,6 +76,9 @@ TEST(Refusals, CommandLines) {
   expectRefusal(toy, "--steps=3 --cuda-graph",
                 "--cuda-graph has no effect: the program was compiled with "
                 "--target=cpu");
+  expectRefusal(toy, "--steps=3 --deterministic",
+                "--deterministic has no effect: the program was compiled with "
+                "--target=cpu");
   expectRefusal(toy, "--steps=3 --momentum=0.9",
                 "--momentum has no effect: the program was compiled with "
                 "--optimizer=adamw");

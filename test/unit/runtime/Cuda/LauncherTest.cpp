@@ -23,8 +23,8 @@ TEST(CudaLauncher, DelaysChangeNothing) {
   for (int seed = 1; seed <= 3; ++seed) {
     ToyRun toy;
     std::string file = toy.path("end.safetensors");
-    CommandResult result =
-        toy.run("--steps=2 --seed=3 --export=" + file, emulator + "P3D_EMULATOR_SEED=" + std::to_string(seed));
+    CommandResult result = toy.run("--steps=2 --seed=3 --deterministic --export=" + file,
+                                   emulator + "P3D_EMULATOR_SEED=" + std::to_string(seed));
     ASSERT_EQ(result.exitCode, 0) << result.output;
     std::string hash = runCommand("cksum < " + file).output;
     EXPECT_EQ(hash, first.empty() ? hash : first);
