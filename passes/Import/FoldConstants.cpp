@@ -47,7 +47,8 @@ public:
       builder.setInsertionPoint(&op);
       for (Value result : op.getResults())
         if (Value shorter = shorten(builder, result)) {
-          values[shorter] = values[result];
+          auto known = values[result]; // a copy: the table may move when it grows
+          values[shorter] = std::move(known);
           result.replaceAllUsesWith(shorter);
         }
     }

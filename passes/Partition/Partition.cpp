@@ -81,6 +81,12 @@ private:
     return success();
   }
 
+  /// Of `value` is known what is known of `other`.
+  void lieAlike(Value value, Value other) {
+    GlobalValue known = values[other]; // a copy: the table may move when it grows
+    values[value] = std::move(known);
+  }
+
   RankedTensorType localType(Value value) {
     const GlobalValue &global = values[value];
     return tensorType(value).clone(global.sharding.localShape(global.shape, mesh));
@@ -114,7 +120,7 @@ private:
       auto moved = partition::expandReshard(builder, reshard, reshard.getOperand(), values[reshard.getOperand()].shape, mesh);
       if (failed(moved))
         return failure();
-      values[*moved] = values[reshard.getResult()];
+      lieAlike(*moved, reshard.getResult());
       reshard.replaceAllUsesWith(*moved);
       reshard.erase();
       return success();
@@ -169,7 +175,7 @@ private:
 
   Value masked(OpBuilder &builder, Location loc, Value value, dist::ShardAttr shard, double neutral) {
     Value mask = builder.create<dist::MaskPaddingOp>(loc, value.getType(), value, shard, builder.getF64FloatAttr(neutral));
-    values[mask] = values[value];
+    lieAlike(mask, value);
     return mask;
   }
 

@@ -17,7 +17,7 @@ def Partition : Pass<"p3d-partition", "mlir::ModuleOp"> {
 }
 
 def VerifyPartition : Pass<"p3d-verify-partition", "mlir::ModuleOp"> {
-  let summary = "the invariant of the partition level: no reshard, and partial sums over tp only where a gradient leaves the program";
+  let summary = "the invariant of the partition level: no reshard, shards that cover their dimension, and partial sums over tp only where a gradient leaves the program";
 }
 
 #endif

@@ -12,17 +12,32 @@ using namespace p3d;
 namespace {
 struct VerifyPartitionPass : partition::impl::VerifyPartitionBase<VerifyPartitionPass> {
   void runOnOperation() override {
-    auto result = getOperation().walk([](Operation *op) -> WalkResult {
+    auto result = getOperation().walk([&](Operation *op) -> WalkResult {
       if (isa<dist::ReshardOp>(op))
         return op->emitOpError() << "is left after partitioning";
       if (op->hasAttr(dist::kShardingsAttr))
         return op->emitOpError() << "still has the shardings of its global results";
       if (auto program = dyn_cast<graph::ProgramOp>(op))
         return checkResults(program);
+      for (NamedAttribute attribute : op->getAttrs())
+        if (auto shard = dyn_cast<dist::ShardAttr>(attribute.getValue()))
+          return checkShard(op, shard);
       return WalkResult::advance();
     });
     if (result.wasInterrupted())
       signalPassFailure();
+  }
+
+  /// The numbers of a dimension's shards: what is masked or counted from the first element depends on them.
+  WalkResult checkShard(Operation *op, dist::ShardAttr shard) {
+    auto mesh = getOperation()->getAttrOfType<dist::MeshAttr>(dist::kMeshAttr);
+    int64_t parts = 1;
+    for (dist::Axis axis : shard.getAxes())
+      parts *= mesh ? mesh.getSize(axis) : 1;
+    bool isSound = shard.getChunk() > 0 && shard.getFull() > 0 && (!mesh || parts * shard.getChunk() >= shard.getFull());
+    if (isSound)
+      return WalkResult::advance();
+    return op->emitOpError() << "is about " << parts << " shards of " << shard.getChunk() << " of a dimension of " << shard.getFull() << ", which do not cover it";
   }
 
   static WalkResult checkResults(graph::ProgramOp program) {
