@@ -20,7 +20,7 @@ cl::opt<std::string> rankOrderFlag("rank-order", cl::desc("axes of the rank numb
 cl::opt<std::string> microbatchesFlag("microbatches", cl::desc("microbatches per replica and step (1 if PP=1, else the largest divisor of the replica's batch not above 2 x PP)"), cl::value_desc("n"), cl::cat(category));
 cl::opt<std::string> scheduleFlag("schedule", cl::desc("gpipe or 1f1b (1f1b)"), cl::init("1f1b"), cl::value_desc("name"), cl::cat(category));
 cl::opt<std::string> stagesFlag("stages", cl::desc("auto, or the layers of each stage like 20,20,20,20 (auto)"), cl::init("auto"), cl::value_desc("counts"), cl::cat(category));
-cl::opt<std::string> sequenceParallelFlag("sequence-parallel", cl::desc("auto: tp cuts the sequence where that moves less; off: never (auto)"), cl::init("auto"), cl::value_desc("when"), cl::cat(category));
+cl::opt<std::string> sequenceParallelFlag("sequence-parallel", cl::desc("auto: tp cuts the sequence between matrix products where that is cheaper; on: wherever it can; off: never (auto)"), cl::init("auto"), cl::value_desc("when"), cl::cat(category));
 cl::opt<std::string> optimizerFlag("optimizer", cl::desc("adamw, sgd or none (adamw)"), cl::init("adamw"), cl::value_desc("name"), cl::cat(category));
 cl::opt<std::string> paramsFlag("params", cl::desc("regular expression: arguments that are parameters"), cl::value_desc("regex"), cl::cat(category));
 cl::opt<std::string> inputsFlag("inputs", cl::desc("regular expression: arguments that are inputs"), cl::value_desc("regex"), cl::cat(category));
@@ -146,7 +146,7 @@ bool validate() {
     return complain((inputFlag.empty() ? "no model is given" : "more than one model is given: " + llvm::join(inputFlag, ", ")) +
                     "; usage: p3dc MODEL.mlir --mesh=4x4x2 -o DIR");
   return isOneOf("rank-order", rankOrderFlag, {"tp-dp-pp", "tp-pp-dp"}) && isOneOf("schedule", scheduleFlag, {"gpipe", "1f1b"}) &&
-         isOneOf("sequence-parallel", sequenceParallelFlag, {"auto", "off"}) && isOneOf("target", targetFlag, {"cpu", "cuda"}) && isOneOf("optimizer", optimizerFlag, {"adamw", "sgd", "none"}) && isRegex("params", paramsFlag) && isRegex("inputs", inputsFlag) &&
+         isOneOf("sequence-parallel", sequenceParallelFlag, {"auto", "on", "off"}) && isOneOf("target", targetFlag, {"cpu", "cuda"}) && isOneOf("optimizer", optimizerFlag, {"adamw", "sgd", "none"}) && isRegex("params", paramsFlag) && isRegex("inputs", inputsFlag) &&
          isRegex("freeze", freezeFlag) && validateLevels();
 }
 } // namespace
@@ -181,7 +181,7 @@ std::optional<Options> Options::parse(int argc, char **argv) {
   options.output = outputFlag;
   options.mesh = *parsedMesh;
   options.rankOrder = rankOrderFlag;
-  options.mayCutSequence = sequenceParallelFlag != "off";
+  options.sequenceParallel = sequenceParallelFlag;
   options.schedule = scheduleFlag;
   options.stages = stagesFlag;
   options.optimizer = optimizerFlag;

@@ -14,7 +14,7 @@ struct Options {
   Mesh mesh;
   std::string rankOrder;          ///< "tp-dp-pp" or "tp-pp-dp"
   std::optional<int64_t> microbatches; ///< nullopt: chosen
-  bool mayCutSequence = true;     ///< --sequence-parallel is not off
+  std::string sequenceParallel = "auto"; ///< or on, off
   std::string schedule;
   std::string stages;             ///< "auto" or layer counts "20,20,20,20"
   std::string optimizer;

@@ -57,7 +57,7 @@ void buildShard(OpPassManager &passes, const Options &options) {
   passes.addPass(shard::createExpandCrossEntropy());
   passes.addPass(shard::createSplitPrologue());
   passes.addPass(shard::createPropagateShardings(
-      {options.mesh.tp, options.mesh.pp, options.mesh.dp, options.microbatches.value_or(0), options.mayCutSequence}));
+      {options.mesh.tp, options.mesh.pp, options.mesh.dp, options.microbatches.value_or(0), options.sequenceParallel}));
   passes.addPass(shard::createVerifyShardings());
 }
 

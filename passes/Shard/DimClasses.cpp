@@ -107,6 +107,12 @@ void DimClasses::finish(graph::ProgramOp program) {
     for (BlockArgument argument : program.getBody().getArguments())
       if (batch == kNone && isInput(argument) && (!wantIntegers || tensorType(argument).getElementType().isInteger()))
         batch = classOf(argument, 0);
+  for (BlockArgument argument : program.getBody().getArguments()) {
+    bool isTokens = isInput(argument) && tensorType(argument).getElementType().isInteger() && tensorType(argument).getRank() > 1;
+    int cls = isTokens ? classOf(argument, 1) : kNone;
+    if (cls != kNone && cls != batch && !isSequence(cls))
+      sequences.push_back(cls);
+  }
 }
 
 int DimClasses::classOf(Value value, unsigned dim) const {

@@ -32,6 +32,8 @@ public:
   }
   /// The class that data parallelism and microbatches cut: that of dimension 0 of the integer inputs, else of the first input; kNone without inputs.
   int batchClass() const { return batch; }
+  /// Whether a class is that of dimension 1 of an integer input: tokens of one sequence.
+  bool isSequence(int cls) const { return llvm::is_contained(sequences, cls); }
 
 private:
   int node(mlir::Value value, unsigned dim);
@@ -50,6 +52,7 @@ private:
   llvm::SmallVector<int> classOfNode;
   llvm::SmallVector<int64_t> units;
   int batch = kNone;
+  llvm::SmallVector<int> sequences;
 };
 
 } // namespace p3d::shard

@@ -162,7 +162,7 @@ struct PropagateShardingsPass : shard::impl::PropagateShardingsBase<PropagateSha
     if (failed(checkBatch(module, classes)))
       return signalPassFailure();
     FailureOr<UserShardings> user = readUserShardings(module, classes);
-    if (failed(user) || (!cutSequence && failed(keepSequence(module, classes, *user))))
+    if (failed(user) || (cutSequence != "auto" && failed(fixSequence(module, classes, *user, cutSequence == "on"))))
       return signalPassFailure();
     SmallVector<bool> cut = chooseTensorParallel(module, classes, mesh, *user);
     ShardingAnalysis analysis(module, classes, {mesh, cut, &user->constraints});
@@ -173,19 +173,17 @@ struct PropagateShardingsPass : shard::impl::PropagateShardingsBase<PropagateSha
     markBatch(module, classes);
   }
 
-  /// Forbids that tp cuts the sequence.
-  LogicalResult keepSequence(ModuleOp module, const DimClasses &classes, UserShardings &user) {
+  /// Decides whether tp cuts the sequence.
+  LogicalResult fixSequence(ModuleOp module, const DimClasses &classes, UserShardings &user, bool isCut) {
     for (auto program : module.getOps<graph::ProgramOp>())
       for (BlockArgument argument : program.getBody().getArguments()) {
-        auto role = program.getArgAttrOfType<StringAttr>(argument.getArgNumber(), graph::kRoleAttr);
-        RankedTensorType type = tensorType(argument);
-        bool isTokens = role && role.getValue() == "input" && isa<IntegerType>(type.getElementType()) && type.getRank() > 1;
-        int cls = isTokens ? classes.classOf(argument, 1) : DimClasses::kNone;
-        if (cls == DimClasses::kNone || cls == classes.batchClass())
+        int cls = tensorType(argument).getRank() > 1 ? classes.classOf(argument, 1) : DimClasses::kNone;
+        if (!classes.isSequence(cls))
           continue;
-        if (user.fixed[cls].value_or(false))
-          return emitError(argument.getLoc()) << "an annotation shards the sequence over tp, which --sequence-parallel=off forbids; leave out one of them";
-        user.fixed[cls] = false;
+        if (user.fixed[cls].value_or(isCut) != isCut)
+          return emitError(argument.getLoc()) << "an annotation " << (isCut ? "keeps the sequence whole over tp, which --sequence-parallel=on forbids" : "shards the sequence over tp, which --sequence-parallel=off forbids")
+                                              << "; leave out one of them";
+        user.fixed[cls] = isCut;
       }
     return success();
   }

@@ -131,7 +131,7 @@ Placement ShardingAnalysis::argumentPlacement(Value argument) const {
       continue;
     if (isInput && cls == classes.batchClass() && batchParts() > 1 && placement.batchDim < 0)
       placement.batchDim = d;
-    if (!isInput && options.cut[cls] && placement.tpDim < 0)
+    if (!isInput && options.cut[cls] && !classes.isSequence(cls) && placement.tpDim < 0)
       placement.tpDim = d;
   }
   return placement;
@@ -211,6 +211,52 @@ double ShardingAnalysis::moveCost(Value value, const Placement &from, const Plac
   return 0;
 }
 
+/// Whether `value` is a batch of sequences whose tokens have a width: what lies between the matrix products of a transformer. Scalars of tokens, and tables that all rows
+/// share, are cheaper to have everywhere than to gather.
+bool ShardingAnalysis::isWideSequence(Value value) const {
+  bool isWide = false;
+  for (int64_t d = 0; d < tensorType(value).getRank(); ++d) {
+    int cls = classes.classOf(value, d);
+    isWide |= cls != DimClasses::kNone && cls != classes.batchClass() && !classes.isSequence(cls);
+  }
+  return isWide && hasBatch(value);
+}
+
+bool ShardingAnalysis::hasBatch(Value value) const {
+  for (int64_t d = 0; d < tensorType(value).getRank(); ++d)
+    if (classes.classOf(value, d) == classes.batchClass())
+      return true;
+  return classes.batchClass() == DimClasses::kNone;
+}
+
+/// The dimension over which a partial sum may be completed in parts, or -1.
+int ShardingAnalysis::sequenceDim(Value value) const {
+  for (int64_t d = 0; d < tensorType(value).getRank(); ++d)
+    if (int cls = classes.classOf(value, d); classes.isSequence(cls) && options.cut[cls] && isWideSequence(value))
+      return d;
+  return -1;
+}
+
+bool ShardingAnalysis::mayCut(Operation *op, int factor) const {
+  const graph::FactorRule &rule = classes.ruleOf(op);
+  int cls = classes.classOfFactor(op, factor);
+  if (cls == DimClasses::kNone || !options.cut[cls] || !rule.factors[factor].cuttable || !alwaysFirst(rule, factor))
+    return false;
+  if (!classes.isSequence(cls))
+    return true;
+  auto with = [&](ValueRange values, ArrayRef<graph::TensorFactors> tensors) {
+    SmallVector<Value> found;
+    for (auto [value, dims] : llvm::zip(values, tensors))
+      if (dimOf(dims, factor) >= 0)
+        found.push_back(value);
+    return found;
+  };
+  SmallVector<Value> operands = with(op->getOperands(), rule.operands), results = with(op->getResults(), rule.results);
+  auto haveBatch = [&](ArrayRef<Value> values) { return llvm::all_of(values, [&](Value value) { return hasBatch(value); }); };
+  auto isWide = [&](Value value) { return isWideSequence(value); };
+  return haveBatch(operands) && haveBatch(results) && llvm::any_of(results.empty() ? operands : results, isWide);
+}
+
 /// The factor to cut over tp: the one that needs the least communication and redundant work, or -1.
 int ShardingAnalysis::chooseTpFactor(Operation *op) const {
   if (options.mesh.getTp() == 1)
@@ -228,7 +274,9 @@ int ShardingAnalysis::chooseTpFactor(Operation *op) const {
     for (auto [value, dims] : llvm::zip(op->getResults(), rule.results)) {
       Placement partial;
       partial.tpPartial = factor >= 0 && !contains(dims, factor);
-      cost += moveCost(value, partial, Placement());
+      // A weight's gradient lies as the weight does, or is not worth its sum.
+      bool isWeightGradient = op->getAttrOfType<StringAttr>(graph::kGradRoleAttr) == StringAttr::get(op->getContext(), "weight_grad");
+      cost += moveCost(value, partial, Placement()) * (isWeightGradient ? kMovedParameterFactor : 1);
       work += tensorType(value).getNumElements();
     }
     work /= batchParts();
@@ -237,8 +285,7 @@ int ShardingAnalysis::chooseTpFactor(Operation *op) const {
   int best = -1;
   double bestCost = costOf(-1);
   for (int f = 0, end = rule.factors.size(); f < end; ++f) {
-    int cls = classes.classOfFactor(op, f);
-    if (cls == DimClasses::kNone || !options.cut[cls] || !rule.factors[f].cuttable || !alwaysFirst(rule, f))
+    if (!mayCut(op, f))
       continue;
     double cost = costOf(f);
     if (cost < bestCost) {
@@ -367,6 +414,8 @@ LogicalResult ShardingAnalysis::runYield(graph::YieldOp yield) {
     bool staysPartial = now.tpPartial && target.tpDim < 0 &&
                         (gradient != gradientTargets.end() || isa<graph::ProgramOp>(parent));
     target.tpPartial = staysPartial;
+    if (now.tpPartial && !staysPartial && target.tpDim < 0)
+      target.tpDim = sequenceDim(use.get());
     if (isPrologue)
       target.batchPartial = false;
     if (staysPartial)

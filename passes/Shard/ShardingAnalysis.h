@@ -72,6 +72,10 @@ private:
   mlir::FailureOr<int> batchFactor(mlir::Operation *op);
   bool passesPartial(mlir::Operation *op, bool overTp) const;
   int chooseTpFactor(mlir::Operation *op) const;
+  bool mayCut(mlir::Operation *op, int factor) const;
+  bool isWideSequence(mlir::Value value) const;
+  bool hasBatch(mlir::Value value) const;
+  int sequenceDim(mlir::Value value) const;
   std::optional<int> constrainedTpFactor(mlir::Operation *op) const;
   double moveCost(mlir::Value value, const Placement &from, const Placement &to) const;
   void addFlops(mlir::Operation *op, int tpFactor);

@@ -36,6 +36,7 @@ class Row:
     target: str = "cpu"
     steps: int = 10
     seeds: int = 1
+    flags: str = ""
 
     def name(self):
         return f"{self.model}-{self.mesh}-m{self.microbatches}"
@@ -118,7 +119,7 @@ def train(row, build, place):
     """Compiles, runs and compares one row: (as expected, what happened)."""
     log, bin, weights = place / "log.txt", build / "bin", INPUTS / f"{row.model}.safetensors"
     compile = [bin / "p3dc", INPUTS / f"{row.model}.mlir", f"--mesh={row.mesh}", f"--microbatches={row.microbatches}",
-               f"--target={row.target}", "-o", place / "out"]
+               f"--target={row.target}", *row.flags.split(), "-o", place / "out"]
     start = time.monotonic()
     code, text = run(compile, log)
     if code != 0:
@@ -185,6 +186,7 @@ def main():
     parser.add_argument("--target", choices=["cpu", "cuda"], default="cpu", help="what the programs are compiled for (cpu)")
     parser.add_argument("--steps", type=int, default=10, help="steps of training (10)")
     parser.add_argument("--seeds", type=int, default=1, help="runs of each row, with other delays on the emulated driver (1)")
+    parser.add_argument("--flags", default="", help="more flags of p3dc")
     parser.add_argument("--one", action="store_true", help="only the rows with one microbatch")
     arguments = parser.parse_args()
     for tool in ["p3dc", "p3d-run", "check-golden"]:
@@ -196,7 +198,7 @@ def main():
     if arguments.one:
         rows = [row for row in rows if row.microbatches == 1]
     for row in rows:
-        row.target, row.steps, row.seeds = arguments.target, arguments.steps, arguments.seeds
+        row.target, row.steps, row.seeds, row.flags = arguments.target, arguments.steps, arguments.seeds, arguments.flags
     if not rows:
         sys.exit("table.py: no row is chosen")
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
