@@ -1,6 +1,6 @@
 #include "passes/Lower/CommandLowering.h"
-#include "passes/Lower/EinsumPlan.h"
 #include "passes/Lower/KernelMapping.h"
+#include "runtime/include/p3d/runtime.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -57,9 +57,6 @@ std::string bytesOf(ElementsAttr value) {
   return bytes;
 }
 
-template <typename T> StringRef bytesOfObject(const T &object) {
-  return StringRef(reinterpret_cast<const char *>(&object), sizeof object);
-}
 } // namespace
 
 SmallVector<Value> CommandLowering::at(ValueRange memories) {
@@ -204,49 +201,6 @@ LogicalResult CommandLowering::lower(exec::InvokeOp op) {
   SmallVector<Value> all(args);
   llvm.call(op.getCallee(), all);
   return success();
-}
-
-LogicalResult CommandLowering::lower(exec::EinsumOp op) {
-  MemRefType lhs = memoryOf(op.getIns()[0]), rhs = memoryOf(op.getIns()[1]), out = memoryOf(op.getOuts()[0]);
-  auto plan = planEinsum(op.getSpec(), lhs.getShape(), rhs.getShape(), out.getShape());
-  if (!plan)
-    return op.emitOpError() << "needs more than 8 loops around its matrix product; join dimensions of '" << op.getSpec() << "'";
-  SmallVector<Value> args{llvm.constantBytes(bytesOfObject(*plan), 8),
-                          dtype(lhs.getElementType()),
-                          dtype(out.getElementType()),
-                          at(op.getIns()[0]),
-                          at(op.getIns()[1]),
-                          at(op.getOuts()[0]),
-                          llvm.i32(op.getAdds())};
-  if (op.getEpilogue())
-    addEpilogue(op, args);
-  llvm.call(op.getEpilogue() ? "p3d_einsum_epilogue" : "p3d_einsum", args);
-  return success();
-}
-
-void CommandLowering::addEpilogue(exec::EinsumOp op, SmallVectorImpl<Value> &args) {
-  Value bias, aux, sums;
-  Value in = op.getIns().size() > 2 ? op.getIns()[2] : Value(),
-        out = op.getOuts().size() > 1 ? op.getOuts()[1] : Value();
-  switch (*op.getEpilogue()) {
-  case exec::Epilogue::Bias:
-  case exec::Epilogue::BiasGelu:
-    bias = in, aux = out;
-    break;
-  case exec::Epilogue::GeluGrad:
-    aux = in, sums = out;
-    break;
-  case exec::Epilogue::SumLhs:
-  case exec::Epilogue::SumRhs:
-    sums = out;
-    break;
-  }
-  // Without a vector any number of columns will do.
-  Value vector = bias ? bias : sums;
-  int64_t count = vector ? memoryOf(vector).getNumElements() : memoryOf(op.getOuts()[0]).getShape().back();
-  auto orNull = [&](Value memory) { return memory ? at(memory) : llvm.null(); };
-  args.append({llvm.i32(static_cast<int64_t>(*op.getEpilogue())), llvm.i64(count), orNull(bias), orNull(aux),
-               orNull(sums), llvm.i32(op.getAddsSums())});
 }
 
 LogicalResult CommandLowering::lower(exec::CallOp op) {

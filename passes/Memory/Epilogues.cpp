@@ -26,8 +26,8 @@ bool sumsLeading(graph::ReduceOp sum) {
 }
 } // namespace
 
-Epilogues::Epilogues(Block &region, const Fusion &fusion, function_ref<Type(Value)> elementOf)
-    : fusion(fusion), elementOf(elementOf) {
+Epilogues::Epilogues(Block &region, const Fusion &fusion, std::function<Type(Value)> elementOf)
+    : fusion(fusion), elementOf(std::move(elementOf)) {
   for (auto product : region.getOps<graph::EinsumOp>()) {
     matchBias(product);
     matchGeluGrad(product);

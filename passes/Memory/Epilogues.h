@@ -4,7 +4,7 @@
 #include "dialects/Exec/ExecOps.h"
 #include "dialects/Graph/GraphOps.h"
 #include "passes/Memory/Fusion.h"
-#include "llvm/ADT/MapVector.h"
+#include <functional>
 
 namespace p3d::memory {
 
@@ -29,7 +29,7 @@ struct ProductEpilogue {
 class Epilogues {
 public:
   /// `elementOf` gives the element type of the memory that a value is to have.
-  Epilogues(mlir::Block &region, const Fusion &fusion, llvm::function_ref<mlir::Type(mlir::Value)> elementOf);
+  Epilogues(mlir::Block &region, const Fusion &fusion, std::function<mlir::Type(mlir::Value)> elementOf);
 
   /// The product whose command stands in the place of `op`, or null.
   const ProductEpilogue *at(mlir::Operation *op) const;
@@ -48,7 +48,7 @@ private:
   bool isStored(mlir::Value value) const { return fusion.hasMemory(value) || llvm::isa<mlir::BlockArgument>(value); }
 
   const Fusion &fusion;
-  llvm::function_ref<mlir::Type(mlir::Value)> elementOf;
+  std::function<mlir::Type(mlir::Value)> elementOf;
   llvm::DenseMap<mlir::Operation *, ProductEpilogue> places;
   llvm::DenseSet<mlir::Operation *> done;
 };

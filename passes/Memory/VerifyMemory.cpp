@@ -21,6 +21,12 @@ Value rootOf(Value memory) {
   return memory;
 }
 
+/// Whether a command adds to its write `number`, and so reads it; a product has a flag of its own for its sums.
+bool addsTo(Operation &op, size_t number) {
+  auto product = dyn_cast<exec::EinsumOp>(op);
+  return product && number > 0 ? product.getAddsSums() : op.hasAttr("adds");
+}
+
 /// The commands of one task or function: its scratch, with temporaries at their offsets.
 class ScratchSimulation {
 public:
@@ -32,14 +38,12 @@ public:
       auto command = dyn_cast<exec::Command>(op);
       if (!command)
         continue;
-      bool adds = op.hasAttr("adds");
       for (Value memory : command.getReads())
         if (failed(read(command, memory)))
           return failure();
-      for (Value memory : command.getWrites()) {
-        if ((adds && failed(read(command, memory))) || failed(write(command, memory)))
+      for (auto [number, memory] : llvm::enumerate(command.getWrites()))
+        if ((addsTo(op, number) && failed(read(command, memory))) || failed(write(command, memory)))
           return failure();
-      }
       if (auto call = dyn_cast<exec::CallOp>(op))
         if (failed(clobber(call)))
           return failure();

@@ -311,14 +311,58 @@ TEST(Blas, ReportsSharedWorkspaces) {
     float one = 1, zero = 0;
     for (CUstream stream : streams) {
       auto *d = reinterpret_cast<void *>(products.allocate(64));
-      MUST(products, cublasLtMatmul(products.handle, description, &one, a.data, layout, a.data, layout, &zero, d, layout, d,
-                                    layout, nullptr, reinterpret_cast<void *>(workspace), 4096,
+      MUST(products, cublasLtMatmul(products.handle, description, &one, a.data, layout, a.data, layout, &zero, d,
+                                    layout, d, layout, nullptr, reinterpret_cast<void *>(workspace), 4096,
                                     reinterpret_cast<cudaStream_t>(stream)));
     }
     MUST(products, cuStreamSynchronize(streams[0]));
     MUST(products, cuStreamSynchronize(streams[1]));
   };
   EXPECT_EXIT(body(), testing::ExitedWithCode(97), "race: \"matmul 4x4x4 float32 to float32\" .* writes what");
+}
+
+/// Two products on two streams that keep what their gelu is taken of in one place.
+TEST(Blas, ReportsSharedAuxiliaryMatrices) {
+  auto body = [] {
+    Products products;
+    CUstream streams[] = {products.work, products.stream()};
+    CUdeviceptr aux = products.allocate(256);
+    Matrix a = products.matrix(CUDA_R_32F, CUBLASLT_ORDER_COL, 4, 4, 0, 1, 0);
+    cublasLtMatrixLayout_t layout = products.layout(a);
+    cublasLtMatmulDesc_t description;
+    MUST(products, cublasLtMatmulDescCreate(&description, CUBLAS_COMPUTE_32F, CUDA_R_32F));
+    products.set(description, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_GELU_AUX);
+    products.set(description, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, reinterpret_cast<void *>(aux));
+    products.set(description, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, int64_t(8));
+    float one = 1, zero = 0;
+    for (CUstream stream : streams) {
+      auto *d = reinterpret_cast<void *>(products.allocate(64));
+      MUST(products, cublasLtMatmul(products.handle, description, &one, a.data, layout, a.data, layout, &zero, d,
+                                    layout, d, layout, nullptr, nullptr, 0, reinterpret_cast<cudaStream_t>(stream)));
+    }
+    MUST(products, cuStreamSynchronize(streams[0]));
+    MUST(products, cuStreamSynchronize(streams[1]));
+  };
+  EXPECT_EXIT(body(), testing::ExitedWithCode(97), "race: \"matmul 4x4x4 float32 to float32 gelu aux\" .* writes what");
+}
+
+/// A vector of sums that is shorter than the matrix.
+TEST(Blas, ReportsVectorsOutOfBounds) {
+  auto body = [] {
+    Products products;
+    Matrix a = products.matrix(CUDA_R_32F, CUBLASLT_ORDER_COL, 4, 4, 0, 1, 0);
+    cublasLtMatrixLayout_t layout = products.layout(a);
+    cublasLtMatmulDesc_t description;
+    MUST(products, cublasLtMatmulDescCreate(&description, CUBLAS_COMPUTE_32F, CUDA_R_32F));
+    products.set(description, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BGRADB);
+    products.set(description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, reinterpret_cast<void *>(products.allocate(12)));
+    float one = 1, zero = 0;
+    auto *d = reinterpret_cast<void *>(products.allocate(64));
+    MUST(products, cublasLtMatmul(products.handle, description, &one, a.data, layout, a.data, layout, &zero, d, layout,
+                                  d, layout, nullptr, nullptr, 0, reinterpret_cast<cudaStream_t>(products.work)));
+    MUST(products, cuStreamSynchronize(products.work));
+  };
+  EXPECT_EXIT(body(), testing::ExitedWithCode(97), "bgradb\" writes out of bounds");
 }
 
 TEST(Blas, HalvesRoundToNearestEven) {

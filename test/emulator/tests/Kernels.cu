@@ -153,5 +153,5 @@ extern "C" __global__ void asserts(int *x) {
 }
 
 /// Stores 16 bytes at once.
-typedef float Four __attribute__((ext_vector_type(4)));
+using Four = float __attribute__((ext_vector_type(4)));
 extern "C" __global__ void storesWide(float *x, int at) { *reinterpret_cast<Four *>(x + at) = Four{1, 2, 3, 4}; }

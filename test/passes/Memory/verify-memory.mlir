@@ -77,3 +77,34 @@ exec.program @stage0 index 0 slots 1 arena 512 zero 0 at 0 {
 exec.program @stage0 index 0 slots 1 arena 64 zero 0 at 0 {
   exec.buffer parameter @a at 64 : memref<16xf32> of f32
 }
+
+// -----
+
+// The sum that an epilogue keeps takes the place of the product.
+exec.function @epilogueClash(%x: memref<4x4xf32>, %b: memref<4xf32>, %y: memref<4x4xf32>) attributes {outs = 1 : i64, scratch_bytes = 64 : i64} {
+  %a = exec.temporary at 0 : memref<4x4xf32>
+  %s = exec.temporary at 0 : memref<4x4xf32>
+  // expected-error @+1 {{writes memory that it reads or writes as another operand}}
+  exec.einsum "ab,bc->ac"(%x, %x, %b) -> (%a, %s) then bias_gelu : (memref<4x4xf32>, memref<4x4xf32>, memref<4xf32>) -> (memref<4x4xf32>, memref<4x4xf32>)
+}
+
+// -----
+
+exec.function @epilogueReads(%x: memref<4x4xf32>, %y: memref<4x4xf32>) attributes {outs = 1 : i64, scratch_bytes = 64 : i64} {
+  // expected-note @+1 {{the temporary; it was never written, or overwritten since}}
+  %b = exec.temporary at 0 : memref<4xf32>
+  // expected-error @+1 {{reads a temporary at [0, 16) that is not alive}}
+  exec.einsum "ab,bc->ac"(%x, %x, %b) -> (%y) then bias : (memref<4x4xf32>, memref<4x4xf32>, memref<4xf32>) -> memref<4x4xf32>
+}
+
+// -----
+
+// Sums are read where they are added to, whether or not the product is.
+exec.function @epilogueSums(%x: memref<4x4xf32>, %y: memref<4x4xf32>) attributes {outs = 1 : i64, scratch_bytes = 128 : i64} {
+  %written = exec.temporary at 0 : memref<4xf32>
+  // expected-note @+1 {{the temporary; it was never written, or overwritten since}}
+  %added = exec.temporary at 64 : memref<4xf32>
+  exec.einsum "ab,ac->bc"(%x, %x) -> (%y, %written) adds then sum_rhs : (memref<4x4xf32>, memref<4x4xf32>) -> (memref<4x4xf32>, memref<4xf32>)
+  // expected-error @+1 {{reads a temporary at [64, 80) that is not alive}}
+  exec.einsum "ab,ac->bc"(%x, %x) -> (%y, %added) then sum_rhs adds_sums : (memref<4x4xf32>, memref<4x4xf32>) -> (memref<4x4xf32>, memref<4xf32>)
+}

@@ -142,3 +142,17 @@ exec.program @overwritten index 1 slots 1 arena 128 zero 0 at 0 attributes {orde
     exec.launch @kernel.neg(%in) -> (%x) : (memref<16xf32>) -> memref<16xf32>
   }
 }
+
+// -----
+
+// A bias that is not complete when a product takes it.
+exec.function @epilogue(%x: memref<4x4xf32>, %b: memref<4xf32>, %y: memref<4x4xf32>) attributes {outs = 2 : i64, scratch_bytes = 0 : i64} {
+  exec.record 0 on compute
+  exec.wait 0 on tp
+  // expected-note @below {{the other command}}
+  exec.all_reduce sum %b over tp 0 of f32 why "" : memref<4xf32>
+  exec.record 1 on tp
+  // expected-error @below {{reads on stream compute what a command on stream tp writes, in no order; an exec.wait for that command is missing}}
+  exec.einsum "ab,bc->ac"(%x, %x, %b) -> (%y) then bias : (memref<4x4xf32>, memref<4x4xf32>, memref<4xf32>) -> memref<4x4xf32>
+  exec.wait 1 on compute
+}
