@@ -8,6 +8,7 @@
 using namespace p3dtest;
 
 int main(int argc, char **argv) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe"); // a fork of a process that has a device may not use it
   testing::InitGoogleTest(&argc, argv);
   int multiprocessors = std::atoi(takeFlag(argc, argv, "multiprocessors", "0").c_str());
   if (argc > 1) {

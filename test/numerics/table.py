@@ -42,7 +42,8 @@ class Row:
     gpu_arch: str = None
 
     def name(self):
-        return f"{self.model}-{self.mesh}-m{self.microbatches}" + ("-shared" if self.shares_devices else "")
+        name = f"{self.model}-{self.mesh}-m{self.microbatches}"
+        return name + ("" if self.target == "cpu" else "-shared" if self.shares_devices else f"-{self.driver}")
 
     def axes(self):
         return [int(size) for size in self.mesh.split("x")]
