@@ -110,7 +110,7 @@ static void needSetting(const char *name, const char *value, const char *why) {
   const char *found = std::getenv(name);
   if (!found || std::string(found) != value)
     throw std::runtime_error(
-        fmt::format("the stand-in for NCCL needs {}={}, not {}: {}", name, value, found ? found : "nothing", why));
+        fmt::format("the stand-in for NCCL needs {}={}, not {}: {}", name, value, found && *found ? found : "nothing", why));
 }
 
 namespace p3d::emulator {
