@@ -130,7 +130,7 @@ def environment_of(row, build):
         variables = {"P3D_SHARE_DEVICES": "1", "CUDA_DEVICE_MAX_CONNECTIONS": "32", "CUDA_MODULE_LOADING": "EAGER"}
     if row.driver == "emulated":
         libraries.append(build.resolve() / "lib" / "emulator")
-        variables["P3D_EMULATOR_DEVICES"] = os.environ.get("P3D_EMULATOR_DEVICES", str(math.prod(row.axes())))
+        variables["P3D_EMULATOR_DEVICES"] = "2" if row.shares_devices else str(math.prod(row.axes()))
     elif "LD_LIBRARY_PATH" in os.environ:
         libraries.append(os.environ["LD_LIBRARY_PATH"])
     if libraries:
