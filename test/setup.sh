@@ -9,7 +9,7 @@ packages=(g++ cmake ninja-build ccache python3
           libfmt-dev nlohmann-json3-dev libopenblas-serial-dev libhwy-dev libgtest-dev libgmock-dev libbenchmark-dev libboost-context-dev
           zlib1g-dev libzstd-dev libcurl4-openssl-dev libedit-dev libxml2-dev libffi-dev)
 # The tests run CUDA kernels on an emulated driver, from bitcode.
-[ $# -gt 0 ] || packages+=(clang-19)
+[[ $# -gt 0 && "$*" != *p3d_gpu* ]] || packages+=(clang-19)
 missing=()
 for package in "${packages[@]}"; do
   dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")

@@ -2,9 +2,6 @@
 
 namespace p3d {
 
-/// Dynamic shared memory that every kernel may have.
-static constexpr uint32_t freeSharedBytes = 48 << 10;
-
 static bool hasKind(const p3d_image *table, int32_t kind) {
   for (; table->data; ++table)
     if (table->kind == kind)
@@ -27,7 +24,8 @@ CUfunction KernelTable::find(const std::string &name, uint32_t sharedBytes) {
     CUfunction function;
     CUresult result = driver().cuModuleGetFunction(&function, module->get(), name.c_str());
     if (result == CUDA_SUCCESS)
-      found = kernels.emplace(name, Kernel{function, freeSharedBytes}).first;
+      // 48 KB need no leave, but of these a kernel's static memory is a part.
+      found = kernels.emplace(name, Kernel{function, 0}).first;
     else if (result != CUDA_ERROR_NOT_FOUND)
       checkDriver(result, "cuModuleGetFunction");
   }

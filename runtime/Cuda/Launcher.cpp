@@ -28,8 +28,10 @@ void Launcher::enqueue(const std::string &kernel, CUstream stream, const uint32_
 char *Launcher::scratch(CUstream stream, int64_t bytes) {
   Scratch &scratch = scratches[stream];
   if (bytes > scratch.bytes) {
-    P3D_CU(cuStreamSynchronize, stream); // it may still use the smaller one
-    scratch.memory.reset();
+    // Freeing waits for every stream of the device, also for one that waits for a peer, which may wait for what this
+    // rank has yet to enqueue.
+    if (scratch.memory)
+      outgrown.push_back(std::move(scratch.memory));
     scratch.memory = allocateDevice(bytes, "scratch");
     scratch.bytes = bytes;
   }

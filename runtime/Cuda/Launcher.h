@@ -12,7 +12,7 @@ public:
 
   void enqueue(const std::string &kernel, CUstream stream, const uint32_t grid[3], const uint32_t block[3],
                uint32_t sharedBytes, void **arguments);
-  /// Scratch of a stream, which grows to the largest that was asked for. Growing waits for the stream.
+  /// Scratch of a stream, which grows to the largest that was asked for; smaller ones stay until the end.
   char *scratch(CUstream stream, int64_t bytes);
   /// Kernels enqueued since the start.
   int64_t count() const { return launched; }
@@ -25,6 +25,7 @@ private:
   KernelTable &kernels;
   int64_t launched = 0;
   std::map<CUstream, Scratch> scratches;
+  std::vector<DeviceMemory> outgrown;
 };
 
 } // namespace p3d

@@ -27,8 +27,8 @@ static std::vector<int64_t> idsFor(const IndexCase &c, bool isUnsigned) {
 }
 
 /// The same ids as their type holds them.
-static std::vector<unsigned char> idBytes(const std::vector<int64_t> &ids, int32_t idDtype) {
-  std::vector<unsigned char> bytes;
+static Buffer<unsigned char> idBytes(const std::vector<int64_t> &ids, int32_t idDtype) {
+  Buffer<unsigned char> bytes;
   for (int64_t id : ids) {
     const auto *from = reinterpret_cast<const unsigned char *>(&id);
     bytes.insert(bytes.end(), from, from + (idDtype == P3D_I64 ? 8 : 4)); // little-endian
@@ -94,7 +94,7 @@ TEST(Sort, IsStable) {
     for (bool descending : {false, true})
       for (auto [rows, cols] : {std::pair<int64_t, int64_t>{1, 1}, {3, 5}, {4, 129}}) {
         Tensor x = withTies(dtype, rows, cols), values(dtype, rows * cols);
-        std::vector<int32_t> indices(rows * cols), wantIndices(rows * cols);
+        Buffer<int32_t> indices(rows * cols), wantIndices(rows * cols);
         std::vector<double> want(rows * cols);
         p3d_sort(dtype, x.data(), values.data(), indices.data(), rows, cols, descending);
         reference::sort(x.values().data(), want.data(), wantIndices.data(), rows, cols, descending);
@@ -107,27 +107,27 @@ TEST(Sort, IsStable) {
 
 // Expert numbers are sorted as integers.
 TEST(Sort, TakesIntegers) {
-  std::vector<int32_t> x = {3, -1, 3, 0, 2147483647, -2147483647, 0}, values(7), indices(7);
+  Buffer<int32_t> x = {3, -1, 3, 0, 2147483647, -2147483647, 0}, values(7), indices(7);
   p3d_sort(P3D_I32, x.data(), values.data(), indices.data(), 1, 7, 0);
-  EXPECT_EQ(values, (std::vector<int32_t>{-2147483647, -1, 0, 0, 3, 3, 2147483647}));
-  EXPECT_EQ(indices, (std::vector<int32_t>{5, 1, 3, 6, 0, 2, 4}));
+  EXPECT_EQ(values, (Buffer<int32_t>{-2147483647, -1, 0, 0, 3, 3, 2147483647}));
+  EXPECT_EQ(indices, (Buffer<int32_t>{5, 1, 3, 6, 0, 2, 4}));
 }
 
 TEST(Sort, TakesLongAndUnsignedIntegers) {
-  std::vector<int64_t> x = {1, INT64_MIN, INT64_MAX, -1, 0}, values(5);
+  Buffer<int64_t> x = {1, INT64_MIN, INT64_MAX, -1, 0}, values(5);
   p3d_sort(P3D_I64, x.data(), values.data(), nullptr, 1, 5, 1);
-  EXPECT_EQ(values, (std::vector<int64_t>{INT64_MAX, 1, 0, -1, INT64_MIN}));
-  std::vector<uint32_t> y = {1, 0xffffffffu, 0x80000000u, 0}, sorted(4);
+  EXPECT_EQ(values, (Buffer<int64_t>{INT64_MAX, 1, 0, -1, INT64_MIN}));
+  Buffer<uint32_t> y = {1, 0xffffffffu, 0x80000000u, 0}, sorted(4);
   p3d_sort(P3D_UI32, y.data(), sorted.data(), nullptr, 1, 4, 0);
-  EXPECT_EQ(sorted, (std::vector<uint32_t>{0, 1, 0x80000000u, 0xffffffffu}));
+  EXPECT_EQ(sorted, (Buffer<uint32_t>{0, 1, 0x80000000u, 0xffffffffu}));
 }
 
 // Zeros of both signs are equal and keep their places and signs.
 TEST(Sort, TakesZerosAsEqual) {
   Tensor x(P3D_F32, {0., -0., 1., -0., 0.}), values(P3D_F32, 5);
-  std::vector<int32_t> indices(5);
+  Buffer<int32_t> indices(5);
   p3d_sort(P3D_F32, x.data(), values.data(), indices.data(), 1, 5, 0);
-  EXPECT_EQ(indices, (std::vector<int32_t>{0, 1, 3, 4, 2}));
+  EXPECT_EQ(indices, (Buffer<int32_t>{0, 1, 3, 4, 2}));
   EXPECT_TRUE(std::signbit(values.values()[1]));
 }
 
@@ -136,7 +136,7 @@ TEST(TopK, MatchesReference) {
     for (int64_t k : {1, 2, 8}) {
       const int64_t rows = 6, cols = 19;
       Tensor x = withTies(dtype, rows, cols), values(dtype, rows * k);
-      std::vector<int32_t> indices(rows * k), wantIndices(rows * k);
+      Buffer<int32_t> indices(rows * k), wantIndices(rows * k);
       std::vector<double> want(rows * k);
       p3d_top_k(dtype, x.data(), values.data(), indices.data(), rows, cols, k);
       reference::topK(x.values().data(), want.data(), wantIndices.data(), rows, cols, k);

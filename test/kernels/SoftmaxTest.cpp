@@ -69,7 +69,7 @@ struct Shard {
 static void checkShard(int32_t dtype, const Shard &s) {
   int64_t count = s.rows * s.cols;
   Tensor x = logitsOf(dtype, s.rows, s.cols), dloss(P3D_F32, skewed(s.rows, 13));
-  std::vector<int32_t> targets(s.rows);
+  Buffer<int32_t> targets(s.rows);
   for (int64_t r = 0; r < s.rows; ++r)
     targets[r] = static_cast<int32_t>((r * 7919) % s.valid); // some in other shards
   targets[0] = -100;                                         // a label that is left out
@@ -104,8 +104,8 @@ TEST(CrossEntropy, MatchesReference) {
 TEST(CrossEntropy, ShardsGiveTheWhole) {
   const int64_t rows = 5, vocabulary = 50, shards = 4, cols = 13; // 13 + 13 + 13 + 11
   std::vector<double> whole = skewed(rows * vocabulary, 14, 3);
-  std::vector<int32_t> targets = {0, 12, 13, 49, 30};
-  std::vector<float> max(rows, -INFINITY), sum(rows, 0), target(rows, 0), part(rows), part2(rows);
+  Buffer<int32_t> targets = {0, 12, 13, 49, 30};
+  Buffer<float> max(rows, -INFINITY), sum(rows, 0), target(rows, 0), part(rows), part2(rows);
   std::vector<Tensor> logits;
   for (int64_t shard = 0; shard < shards; ++shard) {
     std::vector<double> x(rows * cols, 1000); // what padding holds must not matter

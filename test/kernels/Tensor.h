@@ -1,5 +1,6 @@
 // Tensors of any floating element type for the kernel tests, seeded inputs, and the comparison with a reference.
 #pragma once
+#include "test/kernels/Buffer.h"
 #include "test/kernels/Tolerances.h"
 #include <string>
 #include <vector>
@@ -23,7 +24,7 @@ public:
   int32_t dtype;
 
 private:
-  std::vector<unsigned char> bytes;
+  Buffer<unsigned char> bytes;
 };
 
 /// Seeded values with no symmetry: a mean that is not 0, a slope along the index, a few large ones; a swapped index, a

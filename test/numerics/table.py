@@ -6,7 +6,8 @@ check-golden. Where a row cannot work, the expected outcome is a located error t
 exit code 1 if any comes out unexpectedly. What a failed row made is kept, with the commands that made it.
 
 With --target=cuda the programs run on the emulated driver. --seeds=N then runs each row N times with other delays of its
-streams: loss and gradients have to be the same to the bit.
+streams: loss and gradients have to be the same to the bit. --driver=machine runs them on the GPUs of this machine instead.
+--share-devices puts the stand-in of test/gpu in the place of NCCL, which refuses two ranks on one device; it works with either driver.
 """
 import argparse
 import concurrent.futures
@@ -37,9 +38,13 @@ class Row:
     steps: int = 10
     seeds: int = 1
     flags: str = ""
+    driver: str = "emulated"
+    shares_devices: bool = False
+    gpu_arch: str = None
 
     def name(self):
-        return f"{self.model}-{self.mesh}-m{self.microbatches}"
+        name = f"{self.model}-{self.mesh}-m{self.microbatches}"
+        return name + ("" if self.target == "cpu" else "-shared" if self.shares_devices else f"-{self.driver}")
 
     def axes(self):
         return [int(size) for size in self.mesh.split("x")]
@@ -115,11 +120,30 @@ def last_line(text):
     return lines[-1] if lines else "no output"
 
 
+def environment_of(row, build):
+    """What the ranks of a row find beside the variables of this process."""
+    if row.target == "cpu":
+        return {}
+    libraries, variables = [], {}
+    if row.shares_devices:
+        libraries.append(build.resolve() / "lib" / "shared-device-nccl")
+        # What the stand-in needs, test/gpu/Nccl/DriverCarrier.cpp.
+        variables = {"P3D_SHARE_DEVICES": "1", "CUDA_DEVICE_MAX_CONNECTIONS": "32", "CUDA_MODULE_LOADING": "EAGER"}
+    if row.driver == "emulated":
+        libraries.append(build.resolve() / "lib" / "emulator")
+        variables["P3D_EMULATOR_DEVICES"] = "2" if row.shares_devices else str(math.prod(row.axes()))
+    elif "LD_LIBRARY_PATH" in os.environ:
+        libraries.append(os.environ["LD_LIBRARY_PATH"])
+    if libraries:
+        variables["LD_LIBRARY_PATH"] = ":".join(map(str, libraries))
+    return variables
+
+
 def train(row, build, place):
     """Compiles, runs and compares one row: (as expected, what happened)."""
     log, bin, weights = place / "log.txt", build / "bin", INPUTS / f"{row.model}.safetensors"
     compile = [bin / "p3dc", INPUTS / f"{row.model}.mlir", f"--mesh={row.mesh}", f"--microbatches={row.microbatches}",
-               f"--target={row.target}", *row.flags.split(), "-o", place / "out"]
+               f"--target={row.target}", *row.flags.split(), "-o", place / "out"] + ([f"--gpu-arch={row.gpu_arch}"] if row.gpu_arch else [])
     start = time.monotonic()
     code, text = run(compile, log)
     if code != 0:
@@ -131,11 +155,9 @@ def train(row, build, place):
                 f"--log={place}/steps.jsonl", f"--dump-grads={place}/grads.safetensors", f"--export={place}/final.safetensors"]
     if row.target == "cuda" and row.seeds > 1:
         training.append("--deterministic")
-    ranks = math.prod(row.axes())
-    emulator = {} if row.target == "cpu" else {"LD_LIBRARY_PATH": str(build.resolve() / "lib" / "emulator"), "P3D_EMULATOR_DEVICES": str(ranks)}
-    first = None
+    environment, first = environment_of(row, build), None
     for seed in range(row.seeds):
-        code, text = run(training, log, **emulator, P3D_EMULATOR_SEED=str(seed))
+        code, text = run(training, log, **environment, P3D_EMULATOR_SEED=str(seed))
         if code != 0:
             return False, f"p3d-run exits {code}: {last_line(text)}"
         losses = [json.loads(line)["loss"] for line in (place / "steps.jsonl").read_text().splitlines()]
@@ -187,11 +209,17 @@ def main():
     parser.add_argument("--steps", type=int, default=10, help="steps of training (10)")
     parser.add_argument("--seeds", type=int, default=1, help="runs of each row, with other delays on the emulated driver (1)")
     parser.add_argument("--flags", default="", help="more flags of p3dc")
+    parser.add_argument("--driver", choices=["emulated", "machine"], default="emulated", help="what programs for cuda run on (emulated)")
+    parser.add_argument("--share-devices", action="store_true", help="the stand-in of test/gpu in the place of NCCL")
+    parser.add_argument("--gpu-arch", help="passed to p3dc")
     parser.add_argument("--one", action="store_true", help="only the rows with one microbatch")
     arguments = parser.parse_args()
-    for tool in ["p3dc", "p3d-run", "check-golden"]:
-        if not (arguments.build / "bin" / tool).exists():
-            sys.exit(f"table.py: {arguments.build}/bin/{tool} is not built")
+    needed = ["bin/p3dc", "bin/p3d-run", "bin/check-golden"] + (["lib/shared-device-nccl/libnccl.so.2"] if arguments.share_devices else [])
+    for file in needed:
+        if not (arguments.build / file).exists():
+            sys.exit(f"table.py: {arguments.build}/{file} is not built")
+    if arguments.target == "cpu" and (arguments.driver == "machine" or arguments.share_devices or arguments.gpu_arch):
+        sys.exit("table.py: --driver, --share-devices and --gpu-arch are for --target=cuda")
     meshes = choose(arguments.meshes, MESHES, "mesh")
     rows = [row for model in choose(arguments.models, models, "model")
             for row in (part_of(model, models) if arguments.part else rows_of(model)) if row.mesh in meshes]
@@ -199,6 +227,7 @@ def main():
         rows = [row for row in rows if row.microbatches == 1]
     for row in rows:
         row.target, row.steps, row.seeds, row.flags = arguments.target, arguments.steps, arguments.seeds, arguments.flags
+        row.driver, row.shares_devices, row.gpu_arch = arguments.driver, arguments.share_devices, arguments.gpu_arch
     if not rows:
         sys.exit("table.py: no row is chosen")
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:

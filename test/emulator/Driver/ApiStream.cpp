@@ -1,7 +1,8 @@
-// Streams, events, host functions.
+// Streams, events, waits for values, host functions.
 #include "test/emulator/Driver/Fault.h"
 #include "test/emulator/Driver/Objects.h"
 #include <fmt/format.h>
+#include <unistd.h>
 
 using namespace p3d::emulator;
 
@@ -54,7 +55,7 @@ CUresult CUDAAPI cuStreamSynchronize(CUstream handle) {
     return result;
   completion->wait();
   return driverCall([&](Machine &machine) {
-    machine.host.join(completion->clock);
+    machine.host.join(completion->clock());
     return CUDA_SUCCESS;
   });
 }
@@ -80,7 +81,7 @@ CUresult CUDAAPI cuStreamQuery(CUstream handle) {
       return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     if (!stream.isIdle())
       return CUDA_ERROR_NOT_READY;
-    machine.host.join(stream.clock);
+    machine.host.join(stream.clockWhenIdle());
     return CUDA_SUCCESS;
   });
 }
@@ -156,7 +157,7 @@ CUresult CUDAAPI cuEventSynchronize(CUevent handle) {
     return result;
   completion->wait();
   return driverCall([&](Machine &machine) {
-    machine.host.join(completion->clock);
+    machine.host.join(completion->clock());
     return CUDA_SUCCESS;
   });
 }
@@ -169,7 +170,7 @@ CUresult CUDAAPI cuEventQuery(CUevent handle) {
       return CUDA_SUCCESS;
     if (!event.last->isDone())
       return CUDA_ERROR_NOT_READY;
-    machine.host.join(event.last->clock);
+    machine.host.join(event.last->clock());
     return CUDA_SUCCESS;
   });
 }
@@ -191,5 +192,33 @@ CUresult CUDAAPI cuEventElapsedTime(float *milliseconds, CUevent startHandle, CU
 CUresult CUDAAPI cuLaunchHostFunc(CUstream stream, CUhostFn function, void *data) {
   return driverCall([&](Machine &machine) {
     return submit(machine, stream, {"host", "host function", 0, {}, {}, {}, [=](const Running &) { function(data); }});
+  });
+}
+
+static bool holds(cuuint32_t found, cuuint32_t value, unsigned int condition) {
+  return condition == CU_STREAM_WAIT_VALUE_EQ    ? found == value
+         : condition == CU_STREAM_WAIT_VALUE_AND ? (found & value) != 0
+                                                 : int32_t(found - value) >= 0; // cyclic
+}
+
+/// What the host had waited for when it wrote the value comes before what the stream does next.
+CUresult CUDAAPI cuStreamWaitValue32(CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned int condition) {
+  return driverCall([&](Machine &machine) {
+    if (condition > CU_STREAM_WAIT_VALUE_AND)
+      return CUDA_ERROR_NOT_SUPPORTED;
+    if (address % sizeof(value))
+      return CUDA_ERROR_INVALID_VALUE;
+    auto *at = reinterpret_cast<const cuuint32_t *>(address);
+    std::string complaint = machine.memory.complaint(at, sizeof(value));
+    if (!complaint.empty())
+      fault("\"wait for a value\" reads " + complaint);
+    auto wait = [at, value, condition](const Running &running) {
+      while (!holds(__atomic_load_n(at, __ATOMIC_ACQUIRE), value, condition))
+        usleep(50);
+      Machine &machine = p3d::emulator::machine();
+      std::lock_guard<std::mutex> lock(machine.mutex);
+      running.learnt->join(machine.host);
+    };
+    return submit(machine, stream, {"wait", "wait for a value", 0, {}, {}, {}, wait});
   });
 }

@@ -25,6 +25,7 @@ struct Running {
   const Clock *clock;
   uint64_t ticket;
   Executor *executor; ///< of its stream
+  Clock *learnt; ///< of its stream: what waits have brought that the host did not know; later commands come after it
 };
 
 struct Command {

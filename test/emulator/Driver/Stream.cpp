@@ -10,8 +10,9 @@ namespace p3d::emulator {
 
 static constexpr size_t keptLabels = 4096;
 
-void Completion::finish() {
+void Completion::finish(const Clock &learnt) {
   std::lock_guard<std::mutex> lock(mutex);
+  known.join(learnt);
   done = true;
   doneUs = nowUs();
   changed.notify_all();
@@ -20,6 +21,11 @@ void Completion::finish() {
 void Completion::wait() {
   std::unique_lock<std::mutex> lock(mutex);
   changed.wait(lock, [&] { return done; });
+}
+
+Clock Completion::clock() {
+  std::lock_guard<std::mutex> lock(mutex);
+  return known;
 }
 
 bool Completion::isDone() {
@@ -56,14 +62,25 @@ std::shared_ptr<Completion> Stream::record(const Clock &host) {
   Clock now = clock;
   now.join(host);
   auto completion = std::make_shared<Completion>(now);
-  push({"event", "event record", 0, {}, {}, {}, [completion](const Running &) { completion->finish(); }}, host);
+  push({"event",
+        "event record",
+        0,
+        {},
+        {},
+        {},
+        [completion](const Running &running) { completion->finish(*running.learnt); }},
+       host);
   return completion;
 }
 
 void Stream::waitFor(std::shared_ptr<Completion> completion, const Clock &host) {
   Clock after = host;
-  after.join(completion->clock);
-  push({"wait", "event wait", 0, {}, {}, {}, [completion](const Running &) { completion->wait(); }}, after);
+  after.join(completion->clock());
+  auto wait = [completion](const Running &running) {
+    completion->wait();
+    running.learnt->join(completion->clock());
+  };
+  push({"wait", "event wait", 0, {}, {}, {}, wait}, after);
 }
 
 void Stream::drain() {
@@ -75,6 +92,13 @@ void Stream::drain() {
 bool Stream::isIdle() {
   std::lock_guard<std::mutex> lock(mutex);
   return unfinished == 0;
+}
+
+Clock Stream::clockWhenIdle() {
+  std::lock_guard<std::mutex> lock(mutex);
+  Clock all = clock;
+  all.join(learnt);
+  return all;
 }
 
 std::string Stream::describe(uint32_t number) const {
@@ -99,7 +123,8 @@ void Stream::delay(uint32_t number) {
 
 void Stream::runOne(Queued &queued) {
   delay(numberOf(queued.id));
-  Running running{queued.id, &queued.clock, queued.ticket, &executor};
+  queued.clock.join(learnt);
+  Running running{queued.id, &queued.clock, queued.ticket, &executor, &learnt};
   double start = nowUs();
   machine().checkRanges(queued.command, running);
   try {

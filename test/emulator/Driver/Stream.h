@@ -1,5 +1,6 @@
 // A stream: a queue and one worker thread that sleeps when there is nothing to do. The order of commands (their clocks)
-// is settled when they are put on the stream, by the host; when they run, the worker and the seed decide.
+// is settled when they are put on the stream, by the host; when they run, the worker and the seed decide. Only a wait
+// for a value (cuStreamWaitValue32) orders what the host did not know of yet: then the stream learns it as it goes.
 #pragma once
 #include "test/emulator/Driver/Command.h"
 #include "test/emulator/Kernel/Executor.h"
@@ -14,16 +15,18 @@ namespace p3d::emulator {
 /// A point of a stream that others wait for.
 class Completion {
 public:
-  explicit Completion(const Clock &clock) : clock(clock) {}
-  void finish();
+  explicit Completion(const Clock &clock) : known(clock) {}
+  /// `learnt`: by the stream that comes to it.
+  void finish(const Clock &learnt);
   void wait();
   bool isDone();
   double timeUs() const { return doneUs; }
-
-  const Clock clock; ///< what is done when it is
+  /// What is done when it is, as far as that is known by now.
+  Clock clock();
 
 private:
   std::mutex mutex;
+  Clock known;
   std::condition_variable changed;
   bool done = false;
   double doneUs = 0;
@@ -46,6 +49,8 @@ public:
   /// Waits until all that is there now has run.
   void drain();
   bool isIdle();
+  /// All that is done when it is idle.
+  Clock clockWhenIdle();
   /// What a command that ran here lately was called.
   std::string describe(uint32_t number) const;
 
@@ -73,6 +78,7 @@ private:
   std::vector<std::string> labels; // of the last commands, by number
   size_t unfinished = 0;
   bool ending = false;
+  Clock learnt; // by the worker, which alone touches it while there is work
   Executor executor;
   std::thread worker;
 };

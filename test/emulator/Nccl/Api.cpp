@@ -1,23 +1,23 @@
 // The calls of NCCL that the runtime makes. Inside a group calls are kept; at its end each collective becomes a
 // command, and the transfers of one communicator on one stream become one command together.
-#include "test/emulator/Driver/Exit.h"
-#include "test/emulator/Driver/Objects.h"
-#include "test/emulator/Driver/Settings.h"
-#include "test/emulator/Nccl/Communicator.h"
+#include "test/emulator/Nccl/Carrier.h"
 #include <cstring>
 #include <fmt/format.h>
 #include <random>
+#include <stdexcept>
 #include <thread>
 #include <unistd.h>
 
 using namespace p3d::emulator;
 
 struct ncclComm {
-  std::shared_ptr<Communicator> communicator;
+  std::unique_ptr<Carrier> carrier;
   std::thread joining; ///< of a communicator that is made without blocking
   std::atomic<ncclResult_t> state{ncclInProgress};
   int device = 0;
   bool isFinalized = false;
+
+  Communicator &communicator() const { return *carrier->communicator; }
 };
 
 namespace {
@@ -60,14 +60,19 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *result, int ranks, ncclUniqueId 
   if (ranks < 1 || ranks > 1024 || rank < 0 || rank >= ranks || board.rfind("p3d-nccl-", 0) != 0)
     return fail(ncclInvalidArgument,
                 fmt::format("a communicator with rank {} of {} and the id \"{}\"", rank, ranks, board));
-  if (currentDevice() < 0)
+  int device = deviceOfThread();
+  if (device < 0)
     return fail(ncclUnhandledCudaError, "a communicator is made without a current context");
   bool isNamed = config && config->commName && config->commName != NCCL_CONFIG_UNDEF_PTR;
   auto *comm = new ncclComm;
-  comm->device = currentDevice();
-  comm->communicator = std::make_shared<Communicator>(board, isNamed ? config->commName : board, ranks, rank);
-  countOwned("communicator", 1);
-  auto join = [comm] { comm->state = comm->communicator->join() ? ncclSuccess : ncclInternalError; };
+  comm->device = device;
+  try {
+    comm->carrier = makeCarrier(board, isNamed ? config->commName : board, ranks, rank);
+  } catch (const std::runtime_error &error) {
+    delete comm;
+    return fail(ncclInvalidUsage, error.what());
+  }
+  auto join = [comm] { comm->state = comm->communicator().join() ? ncclSuccess : ncclInternalError; };
   *result = comm;
   if (config && config->blocking == 0) {
     comm->joining = std::thread(join);
@@ -84,8 +89,7 @@ ncclResult_t ncclCommInitRank(ncclComm_t *comm, int ranks, ncclUniqueId id, int 
 static ncclResult_t destroy(ncclComm *comm) {
   if (comm->joining.joinable())
     comm->joining.join();
-  countOwned("communicator", -1);
-  delete comm; // what still runs holds the communicator itself
+  delete comm;
   return ncclSuccess;
 }
 
@@ -97,20 +101,20 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm) { return comm ? destroy(comm) : nc
 ncclResult_t ncclCommAbort(ncclComm_t comm) {
   if (!comm)
     return ncclSuccess;
-  comm->communicator->abort();
+  comm->communicator().abort();
   return destroy(comm);
 }
 
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *error) {
-  *error = comm->state == ncclSuccess ? comm->communicator->asyncError() : comm->state.load();
+  *error = comm->state == ncclSuccess ? comm->communicator().asyncError() : comm->state.load();
   return ncclSuccess;
 }
 ncclResult_t ncclCommCount(const ncclComm_t comm, int *count) {
-  *count = comm->communicator->ranks;
+  *count = comm->communicator().ranks;
   return ncclSuccess;
 }
 ncclResult_t ncclCommUserRank(const ncclComm_t comm, int *rank) {
-  *rank = comm->communicator->rank;
+  *rank = comm->communicator().rank;
   return ncclSuccess;
 }
 ncclResult_t ncclCommCuDevice(const ncclComm_t comm, int *device) {
@@ -118,19 +122,17 @@ ncclResult_t ncclCommCuDevice(const ncclComm_t comm, int *device) {
   return ncclSuccess;
 }
 
-/// Registration changes no result; it is counted, so that a buffer left registered is a leak.
 ncclResult_t ncclCommRegister(const ncclComm_t, void *buffer, size_t bytes, void **handle) {
-  std::string complaint = machine().memory.complaint(buffer, bytes);
+  std::string complaint = registerBuffer(buffer, bytes);
   if (!complaint.empty())
     return fail(ncclInvalidArgument, "registers memory " + complaint);
-  countOwned("registered buffer", 1);
   *handle = buffer;
   return ncclSuccess;
 }
 ncclResult_t ncclCommDeregister(const ncclComm_t, void *handle) {
   if (!handle)
     return fail(ncclInvalidArgument, "deregisters nothing");
-  countOwned("registered buffer", -1);
+  deregisterBuffer();
   return ncclSuccess;
 }
 
@@ -150,67 +152,8 @@ const char *ncclGetErrorString(ncclResult_t result) {
 
 // ------------------------------------------------------------------------------------------------- commands
 
-static ncclResult_t resultOf(CUresult result) {
-  if (result == CUDA_SUCCESS)
-    return ncclSuccess;
-  const char *name = "?";
-  cuGetErrorName(result, &name);
-  return fail(ncclUnhandledCudaError, fmt::format("the driver says {}", name));
-}
-
-/// Send and receive sides of a collective on this rank, in elements.
-static std::vector<Range> rangesOf(const Collective &c, const Communicator &communicator) {
-  size_t small = c.count * bytesOf(c.type), large = small * communicator.ranks;
-  switch (c.kind) {
-  case CollectiveKind::AllReduce:
-    return {reads(c.from, small), writes(c.to, small)};
-  case CollectiveKind::AllGather:
-    return {reads(c.from, small), writes(c.to, large)};
-  case CollectiveKind::ReduceScatter:
-    return {reads(c.from, large), writes(c.to, small)};
-  case CollectiveKind::Broadcast:
-    if (communicator.rank == c.root)
-      return {reads(c.from, small), writes(c.to, small)};
-    return {writes(c.to, small)};
-  case CollectiveKind::Reduce:
-    if (communicator.rank == c.root)
-      return {reads(c.from, small), writes(c.to, small)};
-    return {reads(c.from, small)};
-  }
-  return {};
-}
-
-static ncclResult_t enqueueCollective(const Pending &one) {
-  auto communicator = one.comm->communicator;
-  Collective c = one.collective;
-  Command command;
-  command.kind = "collective";
-  command.label = fmt::format("{} on {}", describe(c), communicator->name);
-  command.bytes = c.count * bytesOf(c.type);
-  command.ranges = rangesOf(c, *communicator);
-  command.ticket = [communicator] { return communicator->nextTicket(); };
-  command.run = [communicator, c](const Running &running) { communicator->run(c, running.ticket); };
-  return resultOf(enqueue(one.stream, std::move(command)));
-}
-
-static ncclResult_t enqueueTransfers(const std::vector<Pending> &group) {
-  auto communicator = group[0].comm->communicator;
-  Command command;
-  command.kind = "transfer";
-  std::vector<Transfer> transfers;
-  for (const Pending &one : group) {
-    const Transfer &t = one.transfer;
-    size_t bytes = t.count * bytesOf(t.type);
-    std::string label = fmt::format("{} on {}", describe(t), communicator->name);
-    command.label += (command.label.empty() ? "" : ", ") + label;
-    command.parts.push_back({label, bytes});
-    command.bytes += bytes;
-    command.ranges.push_back(t.isSend ? reads(t.address, bytes) : writes(t.address, bytes));
-    transfers.push_back(t);
-  }
-  command.ticket = [communicator] { return communicator->nextTicket(); };
-  command.run = [communicator, transfers](const Running &running) { communicator->run(transfers, running.ticket); };
-  return resultOf(enqueue(group[0].stream, std::move(command)));
+static ncclResult_t resultOf(const std::string &complaint) {
+  return complaint.empty() ? ncclSuccess : fail(ncclUnhandledCudaError, complaint);
 }
 
 static ncclResult_t flush() {
@@ -220,14 +163,18 @@ static ncclResult_t flush() {
   while (!all.empty() && result == ncclSuccess) {
     Pending first = all.front();
     if (!first.isTransfer) {
-      result = enqueueCollective(first);
+      result = resultOf(first.comm->carrier->carry(first.stream, first.collective));
       all.erase(all.begin());
       continue;
     }
-    std::vector<Pending> together, rest;
+    std::vector<Transfer> together;
+    std::vector<Pending> rest;
     for (const Pending &one : all)
-      (one.isTransfer && one.comm == first.comm && one.stream == first.stream ? together : rest).push_back(one);
-    result = enqueueTransfers(together);
+      if (one.isTransfer && one.comm == first.comm && one.stream == first.stream)
+        together.push_back(one.transfer);
+      else
+        rest.push_back(one);
+    result = resultOf(first.comm->carrier->carry(first.stream, together));
     all = std::move(rest);
   }
   return result;
@@ -256,8 +203,8 @@ static ncclResult_t collective(CollectiveKind kind, const void *from, void *to, 
                                ncclRedOp_t op, int root, ncclComm *comm, cudaStream_t stream) {
   if (!isKnown(op))
     return fail(ncclInvalidArgument, fmt::format("the reduction {} is not emulated", nameOf(op)));
-  if (comm && (root < 0 || root >= comm->communicator->ranks))
-    return fail(ncclInvalidArgument, fmt::format("root {} of {} ranks", root, comm->communicator->ranks));
+  if (comm && (root < 0 || root >= comm->communicator().ranks))
+    return fail(ncclInvalidArgument, fmt::format("root {} of {} ranks", root, comm->communicator().ranks));
   Collective c{kind, static_cast<const char *>(from), static_cast<char *>(to), count, type, op, root};
   return submit(comm, {comm, reinterpret_cast<CUstream>(stream), false, c, {}}, type);
 }
@@ -285,8 +232,8 @@ ncclResult_t ncclReduce(const void *from, void *to, size_t count, ncclDataType_t
 
 static ncclResult_t transfer(bool isSend, void *address, size_t count, ncclDataType_t type, int peer, ncclComm *comm,
                              cudaStream_t stream) {
-  if (comm && (peer < 0 || peer >= comm->communicator->ranks))
-    return fail(ncclInvalidArgument, fmt::format("peer {} of {} ranks", peer, comm->communicator->ranks));
+  if (comm && (peer < 0 || peer >= comm->communicator().ranks))
+    return fail(ncclInvalidArgument, fmt::format("peer {} of {} ranks", peer, comm->communicator().ranks));
   Transfer t{isSend, static_cast<char *>(address), count, type, peer};
   return submit(comm, {comm, reinterpret_cast<CUstream>(stream), true, {}, t}, type);
 }

@@ -85,11 +85,13 @@ bool Communicator::meet(const std::string &what) {
   return isDone;
 }
 
-/// This rank's part of a chunk, where the others see it.
-void Communicator::bring(const Collective &c, size_t at, size_t count) {
+/// This rank's part of a chunk, where the others see it; from the copy `kept` if there is one.
+void Communicator::bring(const Collective &c, const char *kept, size_t at, size_t count) {
   size_t size = bytesOf(c.type);
-  if (c.kind != CollectiveKind::Broadcast || rank == c.root)
-    memcpy(board.staging(rank, set), c.from + at * size, count * size);
+  if (kept)
+    memcpy(board.staging(rank, set), kept + at * size, count * size);
+  else if (c.kind != CollectiveKind::Broadcast || rank == c.root)
+    mover->toHost(board.staging(rank, set), c.from + at * size, count * size);
 }
 
 /// Each rank reduces its share of the chunk, from all stagings into the first.
@@ -109,23 +111,23 @@ void Communicator::take(const Collective &c, size_t at, size_t count) {
   const char *reduced = board.staging(0, set);
   switch (c.kind) {
   case CollectiveKind::AllReduce:
-    memcpy(c.to + at * size, reduced, bytes);
+    mover->toDevice(c.to + at * size, reduced, bytes);
     break;
   case CollectiveKind::Reduce:
     if (rank == c.root)
-      memcpy(c.to + at * size, reduced, bytes);
+      mover->toDevice(c.to + at * size, reduced, bytes);
     break;
   case CollectiveKind::Broadcast:
-    memcpy(c.to + at * size, board.staging(c.root, set), bytes);
+    mover->toDevice(c.to + at * size, board.staging(c.root, set), bytes);
     break;
   case CollectiveKind::AllGather:
     for (int other = 0; other < ranks; ++other)
-      memcpy(c.to + (other * c.count + at) * size, board.staging(other, set), bytes);
+      mover->toDevice(c.to + (other * c.count + at) * size, board.staging(other, set), bytes);
     break;
   case CollectiveKind::ReduceScatter: { // the chunk may hold parts of several ranks
     size_t first = std::max(at, rank * c.count), last = std::min(at + count, (rank + 1) * c.count);
     if (first < last)
-      memcpy(c.to + (first - rank * c.count) * size, reduced + (first - at) * size, (last - first) * size);
+      mover->toDevice(c.to + (first - rank * c.count) * size, reduced + (first - at) * size, (last - first) * size);
     break;
   }
   }
@@ -133,27 +135,27 @@ void Communicator::take(const Collective &c, size_t at, size_t count) {
 
 /// Chunk by chunk: bring, meet, reduce, meet, take. Two sets of stagings alternate: who brings the chunk after next
 /// knows from the meeting between that all have taken this one. The first meeting is that of the collective itself.
-void Communicator::run(const Collective &collective, uint64_t ticket) {
+void Communicator::run(const Collective &c, uint64_t ticket) {
   Turn turn(*this, ticket);
   if (isAborted)
     return;
-  Collective c = collective;
   size_t total = c.kind == CollectiveKind::ReduceScatter ? c.count * ranks : c.count;
   size_t chunk = collectiveChunk / bytesOf(c.type);
   // The result may lie in what is still to be read.
   std::vector<char> copy;
   if (c.kind == CollectiveKind::ReduceScatter || c.kind == CollectiveKind::AllGather) {
-    copy.assign(c.from, c.from + total * bytesOf(c.type));
-    c.from = copy.data();
+    copy.resize(total * bytesOf(c.type));
+    mover->toHost(copy.data(), c.from, copy.size());
   }
+  const char *kept = copy.empty() ? nullptr : copy.data();
   std::string what = describe(c);
-  bring(c, 0, std::min(chunk, total));
+  bring(c, kept, 0, std::min(chunk, total));
   bool goesOn = begin(c);
   board.unlock();
   for (size_t at = 0; at < total && goesOn; at += chunk) {
     size_t count = std::min(chunk, total - at);
     if (at > 0) {
-      bring(c, at, count);
+      bring(c, kept, at, count);
       goesOn = meet(what);
     }
     if (goesOn && reduces(c.kind)) {

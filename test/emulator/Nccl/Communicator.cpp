@@ -10,8 +10,9 @@
 
 namespace p3d::emulator {
 
-Communicator::Communicator(const std::string &boardName, std::string name, int ranks, int rank)
-    : name(std::move(name)), ranks(ranks), rank(rank), board(boardName, ranks, rank) {}
+Communicator::Communicator(const std::string &boardName, std::string name, int ranks, int rank,
+                           std::unique_ptr<Mover> mover)
+    : name(std::move(name)), ranks(ranks), rank(rank), board(boardName, ranks, rank), mover(std::move(mover)) {}
 
 /// "rank 1 (5 of all)".
 std::string Communicator::who(int rank) const {

@@ -1,5 +1,5 @@
-// A communicator: this rank's part of collectives and grouped transfers, run by the worker of the stream that carries
-// them.
+// A communicator: this rank's part of collectives and grouped transfers, run by a thread that may wait: what carries
+// them (Carrier.h) has one.
 #pragma once
 #include "test/emulator/Nccl/Board.h"
 #include "test/emulator/Nccl/Reduction.h"
@@ -34,9 +34,17 @@ struct Transfer {
 std::string describe(const Collective &collective);
 std::string describe(const Transfer &transfer);
 
+/// The way between a rank's device and memory of the host. Both directions are done when they return.
+class Mover {
+public:
+  virtual ~Mover() = default;
+  virtual void toHost(void *to, const char *from, size_t bytes) = 0;
+  virtual void toDevice(char *to, const void *from, size_t bytes) = 0;
+};
+
 class Communicator {
 public:
-  Communicator(const std::string &boardName, std::string name, int ranks, int rank);
+  Communicator(const std::string &boardName, std::string name, int ranks, int rank, std::unique_ptr<Mover> mover);
 
   /// Waits until all ranks have joined; false if it was aborted. Faults on a second rank of the same number and when a
   /// rank does not come in time.
@@ -72,13 +80,14 @@ private:
   bool begin(const Collective &collective);
   bool meet(const std::string &what);
   bool waitForAll(const std::string &what, const std::function<bool(int)> &hasArrived);
-  void bring(const Collective &collective, size_t at, size_t count);
+  void bring(const Collective &collective, const char *kept, size_t at, size_t count);
   void reduceShare(const Collective &collective, size_t count);
   void take(const Collective &collective, size_t at, size_t count);
   bool progress(const Transfer &transfer, size_t &done, bool &isFinished);
   [[noreturn]] void reportTimeout(const std::string &what, const std::function<bool(int)> &hasArrived);
 
   Board board;
+  std::unique_ptr<Mover> mover;
   std::atomic<uint64_t> tickets{0};
   std::mutex turnMutex;
   std::condition_variable turnChanged;

@@ -24,7 +24,7 @@ bool Communicator::progress(const Transfer &t, size_t &done, bool &isFinished) {
       return isFinished = true;
     channel.message = {"send", t.count, t.type, -1, -1};
     channel.bytes = std::min(transferChunk, total - done);
-    memcpy(board.piece(rank, t.peer), t.address + done, channel.bytes);
+    mover->toHost(board.piece(rank, t.peer), t.address + done, channel.bytes);
     done += total ? channel.bytes : 1; // an empty message is one empty piece
     channel.isFull = 1;
     return true;
@@ -35,7 +35,7 @@ bool Communicator::progress(const Transfer &t, size_t &done, bool &isFinished) {
     fault(fmt::format("mismatched transfer in communicator {}: {} sends {} {}, {} receives {} {}", name, who(t.peer),
                       channel.message.count, nameOf(ncclDataType_t(channel.message.type)), who(rank), t.count,
                       nameOf(t.type)));
-  memcpy(t.address + done, board.piece(t.peer, rank), channel.bytes);
+  mover->toDevice(t.address + done, board.piece(t.peer, rank), channel.bytes);
   done += channel.bytes;
   channel.isFull = 0;
   isFinished = done == total;

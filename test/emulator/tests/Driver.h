@@ -58,6 +58,7 @@ struct Driver {
   CALL(cuStreamSynchronize)
   CALL(cuStreamQuery)
   CALL(cuStreamWaitEvent)
+  CALL(cuStreamWaitValue32)
   CALL(cuEventCreate)
   CALL(cuEventRecord)
   CALL(cuEventSynchronize)

@@ -99,6 +99,31 @@ TEST(Driver, EventsOrderStreams) {
   EXPECT_EQ(device.read(y, 64, second)[5], 5 * 19.0f);
 }
 
+/// A stream waits until the host writes the number. What the host had waited for by then comes before what the stream
+/// does next, and before what another stream does after that.
+TEST(Driver, StreamsWaitForValues) {
+  Device device;
+  CUstream waiting = device.stream(), other = device.stream(), third = device.stream();
+  CUdeviceptr x = device.allocate(256), y = device.allocate(256), z = device.allocate(256);
+  uint32_t *flag = device.host<uint32_t>(1);
+  *flag = 0xfffffffe; // the comparison is cyclic
+  MUST(device, cuStreamWaitValue32(waiting, CUdeviceptr(flag), 0xffffffff, CU_STREAM_WAIT_VALUE_GEQ));
+  device.launch(waiting, "scale", 1, 64, y, x, 2.0f, 64);
+  device.order(waiting, third);
+  device.launch(third, "scale", 1, 64, z, x, 3.0f, 64);
+  device.launch(other, "stores", 1, 64, x, 0, 64);
+  MUST(device, cuStreamSynchronize(other));
+  EXPECT_EQ(device.cuStreamQuery(waiting), CUDA_ERROR_NOT_READY);
+  __atomic_store_n(flag, 1, __ATOMIC_RELEASE);
+  EXPECT_EQ(device.read(z, 64, third)[5], 15);
+  EXPECT_EQ(device.read(y, 64, waiting)[5], 10);
+  MUST(device, cuStreamWaitValue32(waiting, CUdeviceptr(flag), 1, CU_STREAM_WAIT_VALUE_EQ));
+  MUST(device, cuStreamWaitValue32(waiting, CUdeviceptr(flag), 3, CU_STREAM_WAIT_VALUE_AND));
+  EXPECT_EQ(device.cuStreamWaitValue32(waiting, CUdeviceptr(flag), 1, CU_STREAM_WAIT_VALUE_NOR),
+            CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(device.cuStreamWaitValue32(waiting, CUdeviceptr(flag) + 1, 1, 0), CUDA_ERROR_INVALID_VALUE);
+}
+
 TEST(Driver, MemoryIsLimited) {
   Device device;
   size_t free, total;

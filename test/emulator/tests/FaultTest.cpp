@@ -55,6 +55,31 @@ TEST(Fault, EventRecordedTooEarly) {
       "race: ");
 }
 
+/// The value came before the host had waited for the writer.
+TEST(Fault, ValueWrittenTooEarly) {
+  EXPECT_FAULT(
+      {
+        Pair pair;
+        uint32_t *flag = pair.host<uint32_t>(1);
+        *flag = 1;
+        pair.launch(pair.second, "stores", 1, 64, pair.x, 0, 64);
+        MUST(pair, cuStreamWaitValue32(pair.first, CUdeviceptr(flag), 1, CU_STREAM_WAIT_VALUE_GEQ));
+        pair.launch(pair.first, "scale", 1, 64, pair.y, pair.x, 2.0f, 64);
+        usleep(20000);
+        pair.finish();
+      },
+      "race: \"(scale|stores)\"");
+}
+
+TEST(Fault, WaitForAValueNowhere) {
+  EXPECT_FAULT(
+      {
+        Pair pair;
+        MUST(pair, cuStreamWaitValue32(pair.first, pair.x + 256, 1, CU_STREAM_WAIT_VALUE_GEQ));
+      },
+      "\"wait for a value\" reads out of bounds: 4 bytes at .*, 0 bytes beyond the end of an allocation of 256 bytes");
+}
+
 /// Readers on two streams; the writer has waited for one of them only.
 TEST(Fault, OneOfTwoReadersNotWaitedFor) {
   EXPECT_FAULT(

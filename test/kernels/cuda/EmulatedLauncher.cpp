@@ -1,5 +1,7 @@
-#include "test/kernels/cuda/EmulatedLauncher.h"
+// Kernels run at once, in the calling thread, on ordinary memory; of a device with few multiprocessors, so that blocks
+// walk over several rows.
 #include "test/emulator/Kernel/EmulatedModule.h"
+#include "test/kernels/cuda/TestLauncher.h"
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -73,8 +75,10 @@ void *workspace(p3d_launcher *, void *, int64_t bytes) {
 
 } // namespace
 
-p3d_launcher *p3dtest::emulatedLauncher() {
+p3d_launcher *p3dtest::testLauncher() {
   static p3d_launcher launcher = {launch, workspace, [](p3d_launcher *, const char *message) { fail(message); }, 2,
                                   160 * 1024};
   return &launcher;
 }
+
+void *p3dtest::testStream() { return nullptr; }

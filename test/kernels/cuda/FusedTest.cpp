@@ -9,13 +9,13 @@ using namespace p3dtest;
 
 static void checkBiasGelu(int32_t dtype, int32_t biasDtype, int64_t rows, int64_t cols, bool isExact) {
   Tensor x(dtype, skewed(rows * cols, 71)), bias(biasDtype, skewed(cols, 72)), y(dtype, rows * cols);
-  p3d_cuda_bias_gelu(P3D_ON_EMULATOR, dtype, biasDtype, x.data(), bias.data(), y.data(), rows, cols, isExact);
+  p3d_cuda_bias_gelu(P3D_ON_DEVICE, dtype, biasDtype, x.data(), bias.data(), y.data(), rows, cols, isExact);
   std::vector<double> want(rows * cols), wantDbias(cols);
   reference::biasGelu(x.values().data(), bias.values().data(), want.data(), rows, cols, isExact);
   expectClose(y.values(), want, dtype, "gelu");
 
   Tensor dy(dtype, skewed(rows * cols, 73)), dx(dtype, rows * cols), dbias(biasDtype, cols);
-  p3d_cuda_bias_gelu_grad(P3D_ON_EMULATOR, dtype, biasDtype, dy.data(), x.data(), bias.data(), dx.data(), dbias.data(),
+  p3d_cuda_bias_gelu_grad(P3D_ON_DEVICE, dtype, biasDtype, dy.data(), x.data(), bias.data(), dx.data(), dbias.data(),
                           rows, cols, isExact);
   reference::biasGeluGrad(dy.values().data(), x.values().data(), bias.values().data(), want.data(), wantDbias.data(),
                           rows, cols, isExact);
@@ -33,10 +33,10 @@ TEST(BiasGelu, MatchesReference) {
 
 TEST(BiasGelu, TakesNoBias) {
   Tensor x(P3D_F32, skewed(12, 71)), y(P3D_F32, 12), zero(P3D_F32, std::vector<double>(4, 0)), want(P3D_F32, 12);
-  p3d_cuda_bias_gelu(P3D_ON_EMULATOR, P3D_F32, P3D_F32, x.data(), nullptr, y.data(), 3, 4, 0);
-  p3d_cuda_bias_gelu(P3D_ON_EMULATOR, P3D_F32, P3D_F32, x.data(), zero.data(), want.data(), 3, 4, 0);
+  p3d_cuda_bias_gelu(P3D_ON_DEVICE, P3D_F32, P3D_F32, x.data(), nullptr, y.data(), 3, 4, 0);
+  p3d_cuda_bias_gelu(P3D_ON_DEVICE, P3D_F32, P3D_F32, x.data(), zero.data(), want.data(), 3, 4, 0);
   EXPECT_EQ(y.values(), want.values());
-  p3d_cuda_bias_gelu_grad(P3D_ON_EMULATOR, P3D_F32, P3D_F32, x.data(), x.data(), nullptr, y.data(), nullptr, 3, 4, 0);
+  p3d_cuda_bias_gelu_grad(P3D_ON_DEVICE, P3D_F32, P3D_F32, x.data(), x.data(), nullptr, y.data(), nullptr, 3, 4, 0);
   EXPECT_EQ(y.values()[0], y.values()[0]); // not NaN
 }
 
@@ -73,11 +73,11 @@ static void checkSwiGlu(int32_t dtype, int64_t rows, int64_t cols, bool isFused)
   int64_t up = isFused ? cols : rows * cols, bytes = dtype == P3D_F32 ? 4 : 2;
   Tensor x(dtype, skewed(count, 74)), y(dtype, rows * cols), dy(dtype, skewed(rows * cols, 75)), dx(dtype, count);
   auto half = [&](Tensor &tensor) { return static_cast<char *>(tensor.data()) + up * bytes; };
-  p3d_cuda_swiglu(P3D_ON_EMULATOR, dtype, x.data(), half(x), y.data(), rows, cols, stride);
+  p3d_cuda_swiglu(P3D_ON_DEVICE, dtype, x.data(), half(x), y.data(), rows, cols, stride);
   std::vector<double> values = x.values(), want(rows * cols), wantDx(count);
   reference::swiglu(values.data(), values.data() + up, want.data(), rows, cols, stride);
   expectClose(y.values(), want, dtype, "swiglu");
-  p3d_cuda_swiglu_grad(P3D_ON_EMULATOR, dtype, dy.data(), x.data(), half(x), dx.data(), half(dx), rows, cols, stride);
+  p3d_cuda_swiglu_grad(P3D_ON_DEVICE, dtype, dy.data(), x.data(), half(x), dx.data(), half(dx), rows, cols, stride);
   reference::swigluGrad(dy.values().data(), values.data(), values.data() + up, wantDx.data(), wantDx.data() + up, rows,
                         cols, stride);
   expectClose(dx.values(), wantDx, dtype, "swiglu gradient");
@@ -105,10 +105,10 @@ TEST(Rope, MatchesReference) {
         std::vector<double> want(count);
         reference::rope(x.values().data(), c.values().data(), sn.values().data(), want.data(), b, s, h, d,
                         isInterleaved, inverse);
-        p3d_cuda_rope(P3D_ON_EMULATOR, dtype, x.data(), c.floats(), sn.floats(), y.data(), b, s, h, d, isInterleaved,
+        p3d_cuda_rope(P3D_ON_DEVICE, dtype, x.data(), c.floats(), sn.floats(), y.data(), b, s, h, d, isInterleaved,
                       inverse);
         expectClose(y.values(), want, dtype, "rope");
-        p3d_cuda_rope(P3D_ON_EMULATOR, dtype, x.data(), c.floats(), sn.floats(), x.data(), b, s, h, d, isInterleaved,
+        p3d_cuda_rope(P3D_ON_DEVICE, dtype, x.data(), c.floats(), sn.floats(), x.data(), b, s, h, d, isInterleaved,
                       inverse);
         EXPECT_EQ(x.values(), y.values()) << "in place";
       }

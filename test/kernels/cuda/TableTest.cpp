@@ -30,8 +30,8 @@ std::vector<Parameter> parameters() {
 const float lr = 1e-2f, beta1 = 0.9f, beta2 = 0.95f, epsilon = 1e-8f, gradScale = 0.37f;
 float decayOf(size_t i) { return i % 2 ? 0.1f : 0.f; }
 
-std::vector<p3d_cuda_tensor> tableOf(std::vector<Parameter> &tensors, int64_t &blocks) {
-  std::vector<p3d_cuda_tensor> table;
+Buffer<p3d_cuda_tensor> tableOf(std::vector<Parameter> &tensors, int64_t &blocks) {
+  Buffer<p3d_cuda_tensor> table;
   for (size_t i = 0; i < tensors.size(); ++i)
     table.push_back(tensors[i].entry(decayOf(i)));
   blocks = p3d_cuda_number_blocks(table.data(), static_cast<int32_t>(table.size()));
@@ -52,10 +52,10 @@ void expectSame(const std::vector<Parameter> &got, const std::vector<Parameter> 
 TEST(Table, AdamWIsThatOfEachTensor) {
   std::vector<Parameter> together = parameters(), alone = parameters();
   int64_t blocks;
-  std::vector<p3d_cuda_tensor> table = tableOf(together, blocks);
-  p3d_cuda_step step = p3d_cuda_adamw_step(3, lr, beta1, beta2, gradScale);
-  p3d_cuda_adamw_table(P3D_ON_EMULATOR, table.data(), static_cast<int32_t>(table.size()), blocks, &step, beta1, beta2,
-                       epsilon);
+  Buffer<p3d_cuda_tensor> table = tableOf(together, blocks);
+  Buffer<p3d_cuda_step> step = {p3d_cuda_adamw_step(3, lr, beta1, beta2, gradScale)};
+  p3d_cuda_adamw_table(P3D_ON_DEVICE, table.data(), static_cast<int32_t>(table.size()), blocks, step.data(), beta1,
+                       beta2, epsilon);
   for (size_t i = 0; i < alone.size(); ++i)
     if (alone[i].count > 0)
       p3d_adamw(alone[i].p.dtype, alone[i].p.data(), alone[i].masterPointer(), alone[i].g.floats(),
@@ -67,9 +67,9 @@ TEST(Table, AdamWIsThatOfEachTensor) {
 TEST(Table, SgdIsThatOfEachTensor) {
   std::vector<Parameter> together = parameters(), alone = parameters();
   int64_t blocks;
-  std::vector<p3d_cuda_tensor> table = tableOf(together, blocks);
-  p3d_cuda_step step = {lr, gradScale, 1, 1};
-  p3d_cuda_sgd_table(P3D_ON_EMULATOR, table.data(), static_cast<int32_t>(table.size()), blocks, &step, 0.8f);
+  Buffer<p3d_cuda_tensor> table = tableOf(together, blocks);
+  Buffer<p3d_cuda_step> step = {{lr, gradScale, 1, 1}};
+  p3d_cuda_sgd_table(P3D_ON_DEVICE, table.data(), static_cast<int32_t>(table.size()), blocks, step.data(), 0.8f);
   for (size_t i = 0; i < alone.size(); ++i)
     if (alone[i].count > 0)
       p3d_sgd(alone[i].p.dtype, alone[i].p.data(), alone[i].masterPointer(), alone[i].g.floats(),
@@ -80,22 +80,23 @@ TEST(Table, SgdIsThatOfEachTensor) {
 TEST(Table, NormIsThatOfAllGradients) {
   std::vector<Parameter> tensors = parameters();
   int64_t blocks;
-  std::vector<p3d_cuda_tensor> table = tableOf(tensors, blocks);
-  double got, want = 0;
-  p3d_cuda_squared_norm_table(P3D_ON_EMULATOR, table.data(), static_cast<int32_t>(table.size()), blocks, &got);
+  Buffer<p3d_cuda_tensor> table = tableOf(tensors, blocks);
+  Buffer<double> got(1);
+  double want = 0;
+  p3d_cuda_squared_norm_table(P3D_ON_DEVICE, table.data(), static_cast<int32_t>(table.size()), blocks, got.data());
   for (Parameter &tensor : tensors)
     for (double value : tensor.g.values())
       want += value * value;
-  EXPECT_NEAR(got, want, 1e-13 * want);
+  EXPECT_NEAR(got[0], want, 1e-13 * want);
 }
 
 TEST(Table, ClipsByTheNorm) {
-  p3d_cuda_step step = {lr, 0, 1, 1};
-  double squaredNorm = 400; // with gradients still to be divided by 4: a norm of 5
-  p3d_cuda_clip_scale(P3D_ON_EMULATOR, &squaredNorm, 1.f, 0.25f, &step);
-  EXPECT_FLOAT_EQ(step.gradScale, 0.05f);
-  p3d_cuda_clip_scale(P3D_ON_EMULATOR, &squaredNorm, 6.f, 0.25f, &step);
-  EXPECT_FLOAT_EQ(step.gradScale, 0.25f);
+  Buffer<p3d_cuda_step> step = {{lr, 0, 1, 1}};
+  Buffer<double> squaredNorm = {400}; // with gradients still to be divided by 4: a norm of 5
+  p3d_cuda_clip_scale(P3D_ON_DEVICE, squaredNorm.data(), 1.f, 0.25f, step.data());
+  EXPECT_FLOAT_EQ(step[0].gradScale, 0.05f);
+  p3d_cuda_clip_scale(P3D_ON_DEVICE, squaredNorm.data(), 6.f, 0.25f, step.data());
+  EXPECT_FLOAT_EQ(step[0].gradScale, 0.25f);
 }
 
 TEST(Launch, RefusesWhatHasNoKernel) {
@@ -136,10 +137,10 @@ TEST(Launch, TellsTheWorkspace) {
   EXPECT_EQ(needed, 2 * 12 * 1024 * 3 * 4);
 }
 
-// The emulated device gives a block 160 KB of shared memory; one that has too little says so.
+// A device that has too little says so.
 TEST(Launch, RefusesTooMuchSharedMemory) {
   float value = 1;
-  p3d_launcher small = *emulatedLauncher();
+  p3d_launcher small = *testLauncher();
   small.sharedBytesPerBlock = 16 * 1024;
   EXPECT_DEATH(p3d_cuda_attention(&small, nullptr, P3D_F32, &value, &value, &value, nullptr, nullptr, &value, &value, 1,
                                   1, 1, 1, 1, 64, 1, 0, 0),
