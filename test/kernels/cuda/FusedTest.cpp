@@ -47,9 +47,9 @@ TEST(AddBias, IsExact) {
       std::vector<double> want = x.values();
       for (int64_t i = 0; i < rows * cols; ++i)
         want[i] += bias.values()[i % cols];
-      p3d_cuda_add_bias(P3D_ON_EMULATOR, dtype, x.data(), bias.data(), y.data(), rows, cols);
+      p3d_cuda_add_bias(P3D_ON_DEVICE, dtype, x.data(), bias.data(), y.data(), rows, cols);
       expectClose(y.values(), want, dtype, "sum");
-      p3d_cuda_add_bias(P3D_ON_EMULATOR, dtype, x.data(), bias.data(), x.data(), rows, cols);
+      p3d_cuda_add_bias(P3D_ON_DEVICE, dtype, x.data(), bias.data(), x.data(), rows, cols);
       EXPECT_EQ(x.values(), y.values());
     }
 }
@@ -62,7 +62,7 @@ TEST(SumRows, MatchesSums) {
         std::vector<double> want = adds ? sums.values() : std::vector<double>(cols);
         for (int64_t i = 0; i < rows * cols; ++i)
           want[i % cols] += x.values()[i];
-        p3d_cuda_sum_rows(P3D_ON_EMULATOR, dtype, P3D_F32, x.data(), sums.data(), rows, cols, adds);
+        p3d_cuda_sum_rows(P3D_ON_DEVICE, dtype, P3D_F32, x.data(), sums.data(), rows, cols, adds);
         expectClose(sums.values(), want, P3D_F32, "sums of rows", 2);
       }
 }
