@@ -56,6 +56,8 @@ void buildShard(OpPassManager &passes, const Options &options) {
   // Before the search: the pieces are what makes the vocabulary a dimension that may be cut.
   passes.addPass(shard::createExpandCrossEntropy());
   passes.addPass(shard::createSplitPrologue());
+  // Partial sums that stand together are completed together.
+  passes.addPass(shard::createSumProductsFirst());
   passes.addPass(shard::createPropagateShardings(
       {options.mesh.tp, options.mesh.pp, options.mesh.dp, options.microbatches.value_or(0), options.sequenceParallel}));
   passes.addPass(shard::createVerifyShardings());

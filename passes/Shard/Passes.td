@@ -27,6 +27,17 @@ def ExpandCrossEntropy : Pass<"p3d-expand-cross-entropy", "mlir::ModuleOp"> {
   let dependentDialects = ["::p3d::graph::GraphDialect"];
 }
 
+def SumProductsFirst : Pass<"p3d-sum-products-first", "mlir::ModuleOp"> {
+  let summary = "add up what matrix products contribute to a sum before the rest";
+  let description = [{
+    Products whose inner dimension is cut leave partial sums, which one reduction completes if nothing complete comes between them: the gradient of what queries, keys and values are
+    made of, where a residual is added too.
+
+        %1 = graph.add %residual, %q; %2 = graph.add %1, %k   ->   %1 = graph.add %q, %k; %2 = graph.add %1, %residual
+  }];
+  let dependentDialects = ["::p3d::graph::GraphDialect"];
+}
+
 def PropagateShardings : Pass<"p3d-propagate-shardings", "mlir::ModuleOp"> {
   let summary = "choose what tp cuts, give every value a sharding, and make every change of sharding an explicit reshard";
   let description = [{

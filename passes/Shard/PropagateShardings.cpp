@@ -80,10 +80,31 @@ private:
         moved = reshard(value, from, to, reasonFor(move));
       move.use->set(moved);
     }
+    for (Operation *convert : repeated)
+      if (convert->use_empty())
+        convert->erase();
     takeMicrobatches();
   }
 
+  /// Whether parts of `value` meet, and are fewer bytes before the conversion that made it.
+  static bool meetsNarrower(Value value, dist::ShardingAttr from, dist::ShardingAttr to) {
+    auto convert = value.getDefiningOp<graph::ConvertOp>();
+    bool isWider = convert && tensorType(convert.getOperand()).getElementTypeBitWidth() < tensorType(value).getElementTypeBitWidth();
+    return isWider && from.dimOf(dist::Axis::TP) >= 0 && to.dimOf(dist::Axis::TP) < 0;
+  }
+
   Value reshard(Value value, dist::ShardingAttr from, dist::ShardingAttr to, StringRef reason) {
+    if (meetsNarrower(value, from, to)) {
+      Operation *convert = value.getDefiningOp();
+      Value moved = reshard(convert->getOperand(0), from, to, reason);
+      OpBuilder builder(module.getContext());
+      builder.setInsertionPointAfter(convert);
+      Operation *again = builder.clone(*convert);
+      again->setOperand(0, moved);
+      again->setAttr(dist::kShardingsAttr, builder.getArrayAttr({to}));
+      repeated.insert(convert);
+      return again->getResult(0);
+    }
     OpBuilder builder(module.getContext());
     builder.setInsertionPointAfterValue(value);
     auto op = builder.create<dist::ReshardOp>(value.getLoc(), value.getType(), value, from, to, builder.getStringAttr(reason));
@@ -148,6 +169,7 @@ private:
   ModuleOp module;
   const ShardingAnalysis &analysis;
   dist::MeshAttr mesh;
+  SetVector<Operation *> repeated; ///< conversions that parts meet before
 };
 
 struct PropagateShardingsPass : shard::impl::PropagateShardingsBase<PropagateShardingsPass> {

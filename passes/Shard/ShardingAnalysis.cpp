@@ -26,8 +26,8 @@ bool alwaysFirst(const graph::FactorRule &rule, int factor) {
   return llvm::all_of(rule.operands, isFirst) && llvm::all_of(rule.results, isFirst);
 }
 
-/// How much dearer it is to move a parameter than an activation of the same size.
-constexpr double kMovedParameterFactor = 100;
+/// How much dearer it is to move a weight than an activation of the same size: weights stay where they are stored, however many rows a batch has.
+constexpr double kMovedWeightFactor = 1e4;
 
 Placement complete(Placement placement) {
   placement.tpPartial = placement.batchPartial = false;
@@ -76,10 +76,8 @@ int64_t ShardingAnalysis::bytesOf(Value value) const {
   return type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
 }
 
-double ShardingAnalysis::cutOf(int cls) const {
-  double units = classes.unitsOf(cls);
-  return units / llvm::divideCeil(classes.unitsOf(cls), options.mesh.getTp());
-}
+/// By how much a cut divides work. That the last parts may be padded (12 heads over 8 ranks) costs less than any other way of cutting moves.
+double ShardingAnalysis::cutOf(int cls) const { return std::min<int64_t>(classes.unitsOf(cls), options.mesh.getTp()); }
 
 InFlightDiagnostic ShardingAnalysis::error(Operation *op) {
   InFlightDiagnostic diagnostic = op->emitOpError();
@@ -222,6 +220,21 @@ bool ShardingAnalysis::isWideSequence(Value value) const {
   return isWide && hasBatch(value);
 }
 
+/// What has no batch is a weight, or made of one.
+double ShardingAnalysis::moveFactor(Value value) const {
+  return parameterArguments.contains(value) || (tensorType(value).getRank() > 0 && !hasBatch(value)) ? kMovedWeightFactor : 1;
+}
+
+/// Whether `gradient` belongs to a weight that tp cuts: it lies as the weight does. That of a whole weight may be a sum of parts, completed once a step.
+bool ShardingAnalysis::isOfCutWeight(Operation *op, Value gradient) const {
+  if (op->getAttrOfType<StringAttr>(graph::kGradRoleAttr) != StringAttr::get(op->getContext(), "weight_grad"))
+    return false;
+  for (int64_t d = 0; d < tensorType(gradient).getRank(); ++d)
+    if (int cls = classes.classOf(gradient, d); cls != DimClasses::kNone && options.cut[cls] && !classes.isSequence(cls) && cls != classes.batchClass())
+      return true;
+  return false;
+}
+
 bool ShardingAnalysis::hasBatch(Value value) const {
   for (int64_t d = 0; d < tensorType(value).getRank(); ++d)
     if (classes.classOf(value, d) == classes.batchClass())
@@ -267,16 +280,13 @@ int ShardingAnalysis::chooseTpFactor(Operation *op) const {
     for (auto [value, dims] : llvm::zip(op->getOperands(), rule.operands)) {
       Placement from = placementOf(value), to = complete(from);
       to.tpDim = factor < 0 ? -1 : dimOf(dims, factor);
-      // Weights stay where they are stored, whatever the sizes of a small model say.
-      cost += moveCost(value, from, to) * (parameterArguments.contains(value) ? kMovedParameterFactor : 1);
+      cost += moveCost(value, from, to) * moveFactor(value);
       work += tensorType(value).getNumElements();
     }
     for (auto [value, dims] : llvm::zip(op->getResults(), rule.results)) {
       Placement partial;
       partial.tpPartial = factor >= 0 && !contains(dims, factor);
-      // A weight's gradient lies as the weight does, or is not worth its sum.
-      bool isWeightGradient = op->getAttrOfType<StringAttr>(graph::kGradRoleAttr) == StringAttr::get(op->getContext(), "weight_grad");
-      cost += moveCost(value, partial, Placement()) * (isWeightGradient ? kMovedParameterFactor : 1);
+      cost += moveCost(value, partial, Placement()) * (isOfCutWeight(op, value) ? kMovedWeightFactor : 1);
       work += tensorType(value).getNumElements();
     }
     work /= batchParts();
@@ -364,7 +374,7 @@ LogicalResult ShardingAnalysis::require(OpOperand &use, Placement to) {
                      << options.mesh.getMb() << " microbatches cut; use dp=1 and --microbatches=1";
   int key = (to.tpDim + 1) * 4 + to.tpPartial * 2 + to.batchPartial;
   if (moved.insert({use.get(), key}).second)
-    total.bytes += weight * moveCost(use.get(), from, to);
+    total.bytes += weight * moveCost(use.get(), from, to) * moveFactor(use.get());
   moveOf[&use] = to;
   allMoves.push_back({&use, from, to});
   return success();

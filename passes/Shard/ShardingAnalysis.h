@@ -75,6 +75,8 @@ private:
   bool mayCut(mlir::Operation *op, int factor) const;
   bool isWideSequence(mlir::Value value) const;
   bool hasBatch(mlir::Value value) const;
+  double moveFactor(mlir::Value value) const;
+  bool isOfCutWeight(mlir::Operation *op, mlir::Value gradient) const;
   int sequenceDim(mlir::Value value) const;
   std::optional<int> constrainedTpFactor(mlir::Operation *op) const;
   double moveCost(mlir::Value value, const Placement &from, const Placement &to) const;
