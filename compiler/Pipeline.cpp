@@ -83,6 +83,9 @@ void buildSchedule(OpPassManager &passes, const Options &options) {
   passes.addPass(createVerifySchedulePass());
 }
 
+/// What NVIDIA recommends for cuBLASLt on its largest devices; the smaller ones ask for less.
+constexpr int64_t kBlasWorkspaceBytes = 32 << 20;
+
 void buildMemory(OpPassManager &passes, const Options &options) {
   passes.addPass(memory::createExpandNamedOps());
   // Where commands are only enqueued, what a task receives comes before its turn, and products have epilogues.
@@ -90,7 +93,7 @@ void buildMemory(OpPassManager &passes, const Options &options) {
   passes.addPass(memory::createBufferize(enqueued));
   if (options.forCuda)
     passes.addPass(memory::createJoinLaunches());
-  passes.addPass(memory::createPlanMemory());
+  passes.addPass(memory::createPlanMemory({options.forCuda ? kBlasWorkspaceBytes : 0}));
   passes.addPass(memory::createVerifyMemory());
   if (options.forCuda) {
     passes.addPass(memory::createAssignStreams());

@@ -87,7 +87,7 @@ LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
   SmallVector<Type> given(getIns().getTypes());
   llvm::append_range(given, getOuts().getTypes());
   if (function.getArgumentTypes() != ArrayRef<Type>(given) ||
-      static_cast<int64_t>(getOuts().size()) != function.getOuts())
+      getOuts().size() != function.getOuts())
     return emitOpError() << "does not give the parameters of '" << getCallee() << "', which are "
                          << function.getFunctionType() << ", the last " << function.getOuts() << " of them outs";
   return success();

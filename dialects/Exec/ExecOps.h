@@ -27,6 +27,8 @@ inline constexpr llvm::StringLiteral kKernelModule = "kernels";
 
 // On the module: how many events its records and waits name.
 inline constexpr llvm::StringLiteral kEventsAttr = "exec.events";
+/// On a module: bytes of scratch memory for matrix products, the last of each arena.
+inline constexpr llvm::StringLiteral kWorkspaceAttr = "exec.workspace_bytes";
 
 /// Every buffer and temporary begins at a multiple of this many bytes.
 inline constexpr int64_t kAlignment = 64;

@@ -79,6 +79,8 @@ public:
         {"operations", describeOperations()},
         {"order", std::move(*order)},
     };
+    if (int64_t bytes = numberOf(exec::kWorkspaceAttr, 0))
+      text["workspace_bytes"] = bytes;
     std::string result;
     llvm::raw_string_ostream stream(result);
     stream << json::Value(std::move(text));

@@ -51,10 +51,12 @@ def JoinLaunches : Pass<"p3d-join-launches", "::mlir::ModuleOp"> {
 def PlanMemory : Pass<"p3d-plan-memory", "::mlir::ModuleOp"> {
   let summary = "gives every buffer and temporary its place";
   let description = [{
-    Temporaries whose lives do not overlap share bytes of the scratch. Accumulators that a step sets to zero are neighbours. Adds the optimizer's state.
+    Temporaries whose lives do not overlap share bytes of the scratch. Accumulators that a step sets to zero are neighbours. Adds the optimizer's state. The last
+    `workspace-bytes` of the arena are scratch memory for the library of matrix products.
 
         exec.temporary : memref<2x32xf32>   ->   exec.temporary at 256 : memref<2x32xf32>
   }];
+  let options = [Option<"workspaceBytes", "workspace-bytes", "int64_t", "0", "scratch memory for the library of matrix products">];
   let dependentDialects = ["::p3d::exec::ExecDialect"];
 }
 

@@ -14,6 +14,9 @@ using namespace p3d;
 using namespace p3d::memory;
 
 namespace {
+/// Of scratch memory for matrix products.
+constexpr int64_t kWorkspaceAlignment = 256;
+
 int64_t alignUp(int64_t bytes) { return llvm::alignTo(bytes, exec::kAlignment); }
 
 Value rootOf(Value memory) {
@@ -79,7 +82,8 @@ class ArenaPlanner {
 public:
   explicit ArenaPlanner(exec::ProgramOp program) : program(program) {}
 
-  void plan(int64_t scratchBytes) {
+  /// The workspace, which nothing else uses, is the last of the arena.
+  void plan(int64_t scratchBytes, int64_t workspaceBytes) {
     addOptimizerState();
     for (pipe::BufferKind kind : {pipe::BufferKind::Parameter, pipe::BufferKind::Input, pipe::BufferKind::Complete, pipe::BufferKind::Receive})
       placeAll(kind);
@@ -92,7 +96,8 @@ public:
     for (auto task : program.getOps<exec::TaskOp>()) {
       task.setScratchOffset(end);
     }
-    program.setArenaBytes(alignUp(end + scratchBytes));
+    end = alignUp(end + scratchBytes);
+    program.setArenaBytes(workspaceBytes > 0 ? llvm::alignTo(end, kWorkspaceAlignment) + workspaceBytes : end);
   }
 
 private:
@@ -165,7 +170,11 @@ private:
 };
 
 struct PlanMemory : memory::impl::PlanMemoryBase<PlanMemory> {
+  using PlanMemoryBase::PlanMemoryBase;
+
   void runOnOperation() override {
+    if (workspaceBytes > 0)
+      getOperation()->setAttr(exec::kWorkspaceAttr, Builder(&getContext()).getI64IntegerAttr(workspaceBytes));
     ScratchPlanner scratch(getOperation());
     for (auto function : getOperation().getOps<exec::FunctionOp>())
       scratch.plan(function);
@@ -175,7 +184,7 @@ struct PlanMemory : memory::impl::PlanMemoryBase<PlanMemory> {
         task.setScratchBytes(scratch.plan(task.getBody().front()));
         most = std::max<int64_t>(most, *task.getScratchBytes());
       }
-      ArenaPlanner(program).plan(most);
+      ArenaPlanner(program).plan(most, workspaceBytes);
     }
   }
 };

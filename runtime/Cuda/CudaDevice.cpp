@@ -7,7 +7,11 @@ CudaDevice::CudaDevice(const Program &program, int ordinal, const std::vector<co
     : context(ordinal), kernels(images), streams(program.events), launcher(context, kernels),
       einsum(&launcher, streams.compute()), arenaMemory(allocateDevice(program.arenaBytes, "arena")),
       squaredNorm(allocateDevice(sizeof(double), "norm")),
-      stepConstants(allocateDevice(sizeof(p3d_cuda_step), "constants")), staging(streams.compute()) {}
+      stepConstants(allocateDevice(sizeof(p3d_cuda_step), "constants")), staging(streams.compute()) {
+  if (program.workspaceBytes > 0)
+    einsum.useWorkspace(arenaMemory.get() + CUdeviceptr(program.arenaBytes - program.workspaceBytes),
+                        program.workspaceBytes);
+}
 
 CudaDevice::~CudaDevice() { streams.settle(); }
 

@@ -4,8 +4,8 @@
 
 namespace p3d {
 
-/// What NVIDIA recommends for the largest devices; the smaller ones ask for less.
-static constexpr int64_t workspaceBytes = 32 << 20;
+/// Where the caller gives none.
+static constexpr int64_t ownWorkspaceBytes = 32 << 20;
 
 struct Einsum::Matmul {
   MatmulForm form;
@@ -137,7 +137,10 @@ std::unique_ptr<Einsum::Matmul> Einsum::choose(const Call &call, const ProductEp
     cublasLtHandle_t created;
     P3D_BLASLT(cublasLtCreate, &created);
     handle = BlasHandle(created);
-    workspace = allocateDevice(workspaceBytes, "workspace");
+    if (!workspace) {
+      ownWorkspace = allocateDevice(ownWorkspaceBytes, "workspace");
+      useWorkspace(ownWorkspace.get(), ownWorkspaceBytes);
+    }
   }
   describe(*matmul, *type, *resultType);
   if (epilogue.kind) {
@@ -172,7 +175,7 @@ void Einsum::multiplyOne(const Matmul &matmul, const char *a, const char *b, cha
   const char *first = matmul.form.isSwapped ? b : a, *second = matmul.form.isSwapped ? a : b;
   P3D_BLASLT(cublasLtMatmul, handle.get(), matmul.description.get(), &alpha, first, matmul.first.get(), second,
              matmul.second.get(), &beta, c, matmul.result.get(), c, matmul.result.get(), &matmul.algorithm,
-             reinterpret_cast<void *>(workspace.get()), size_t(workspaceBytes), stream);
+             reinterpret_cast<void *>(workspace), size_t(workspaceBytes), stream);
 }
 
 void Einsum::multiply(const Matmul &matmul, const Call &call, const ProductEpilogue &epilogue) {

@@ -16,6 +16,8 @@ public:
   Einsum(p3d_launcher *launcher, CUstream stream);
   ~Einsum();
 
+  /// Scratch memory for cuBLASLt, at a multiple of 256 bytes, before the first product; else there is some of its own.
+  void useWorkspace(CUdeviceptr memory, int64_t bytes) { workspace = memory, workspaceBytes = bytes; }
   /// Whether parts of a sum of f32 may be added to the result as they come, in another order on every run. Not so at
   /// first.
   void allowAtomics(bool areAllowed) { atomics = areAllowed; }
@@ -59,7 +61,9 @@ private:
   CUstream stream;
   bool atomics = false;
   BlasHandle handle;
-  DeviceMemory workspace;
+  DeviceMemory ownWorkspace;
+  CUdeviceptr workspace = 0;
+  int64_t workspaceBytes = 0;
   std::map<Key, std::unique_ptr<Matmul>> chosen; ///< null: by the kernel
 };
 

@@ -82,6 +82,7 @@ struct Program {
   Target target = Target::Cpu;
   int events = 0; ///< of a CUDA program
   int64_t arenaBytes = 0, slots = 1;
+  int64_t workspaceBytes = 0; ///< the last of the arena
   Optimizer optimizer = Optimizer::None;
   int64_t zeroOffset = 0, zeroBytes = 0;
   std::vector<p3d_axis> normAxes;

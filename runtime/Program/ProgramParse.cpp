@@ -132,6 +132,7 @@ Program read(const json &j) {
   program.target = lookUp(targetWords, j.value("target", "cpu"), "target");
   program.events = j.value("events", 0);
   program.arenaBytes = j.at("arena_bytes");
+  program.workspaceBytes = j.value("workspace_bytes", int64_t(0));
   program.slots = j.value("slots", int64_t(1));
   program.optimizer = lookUp(optimizerWords, j.at("optimizer"), "optimizer");
   if (j.contains("zero")) {

@@ -41,7 +41,7 @@ extern const p3d_task p3d_tasks[];    /* in the order of the program's "tasks" *
  * { "version":1, "model":"..", "stage":k, "stages":n, "mesh":{"tp":..,"pp":..,"dp":..}, "rank_order":"tp-dp-pp",
  *   "microbatches":m, "global_batch":B, "tokens_per_step":T, "fingerprint":"hex of the whole compile",
  *   "target":"cpu|cuda" (default cpu), "events":E (default 0),
- *   "arena_bytes":N, "slots":s, "optimizer":"adamw|sgd|none",
+ *   "arena_bytes":N, "workspace_bytes":N (the last of the arena, for matrix products on a device), "slots":s, "optimizer":"adamw|sgd|none",
  *   "zero":{"offset":O,"bytes":N},           set to zero when a step begins: gradient and loss accumulators
  *   "norm_axes":["tp","pp"],                 axes over which the gradient norm is summed (default tp, pp); with "dp" where
  *                                            gradients are sharded over dp
