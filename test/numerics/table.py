@@ -44,7 +44,8 @@ class Row:
 
     def name(self):
         name = f"{self.model}-{self.mesh}-m{self.microbatches}"
-        return name + ("" if self.target == "cpu" else "-shared" if self.shares_devices else f"-{self.driver}")
+        name += "" if self.target == "cpu" else "-shared" if self.shares_devices else f"-{self.driver}"
+        return name + re.sub(r"[^a-z0-9]+", "-", self.flags).rstrip("-")  # tests that run side by side have places of their own
 
     def axes(self):
         return [int(size) for size in self.mesh.split("x")]
