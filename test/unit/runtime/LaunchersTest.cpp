@@ -17,7 +17,7 @@ namespace {
 constexpr int port = 39217;
 
 /// Two launchers of four ranks each.
-Placement placement(int firstRank) { return {8, firstRank, 4, firstRank, "localhost", port}; }
+Placement placement(int firstRank) { return {8, firstRank, 4, firstRank, "127.0.0.1", port}; }
 
 RunFacts factsOf(const std::string &exportFile = "") { return {"program", 7, exportFile, "", 0.3, 0.4}; }
 
@@ -37,7 +37,7 @@ struct FakeMember {
   FakeMember() : link(connect()) {}
   static FileDescriptor connect() {
     std::string failure;
-    return Link::connect("localhost", port, failure);
+    return Link::connect("127.0.0.1", port, failure);
   }
   void hello(int worldSize = 8, const std::string &program = "program", const std::string &host = hostName()) {
     HelloMessage message{HelloMessage::magicNumber, 7, worldSize, 4, 4, {}, {}};
@@ -110,7 +110,7 @@ TEST(MemberTest, WaitsForAWelcomeNotForEver) {
   Placement here = placement(4);
   Member member(here, control, factsOf());
   EXPECT_THAT(faultOf([&] { member.join(); }),
-              HasSubstr("the launcher of rank 0 at localhost:39217 has not said in 0.7 s that all ranks are there"));
+              HasSubstr("the launcher of rank 0 at 127.0.0.1:39217 has not said in 0.7 s that all ranks are there"));
 }
 
 TEST(MemberTest, ReportsARootThatFallsSilent) {
@@ -125,7 +125,7 @@ TEST(MemberTest, ReportsARootThatFallsSilent) {
     usleep(1000);
   }
   EXPECT_THAT(faultOf([&] { member.exchange(); }),
-              HasSubstr("the launcher of rank 0 at localhost:39217 has said nothing for 0 s; the ranks here are "
+              HasSubstr("the launcher of rank 0 at 127.0.0.1:39217 has said nothing for 0 s; the ranks here are "
                         "stopped"));
 }
 

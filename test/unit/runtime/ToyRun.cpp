@@ -85,7 +85,7 @@ ToyRun::runParts(const std::vector<Part> &parts,
   for (const Part &part : parts)
     running.push_back(std::async(std::launch::async, [&, part] {
       return runCommand(fmt::format(
-          "{} MASTER_ADDR=localhost MASTER_PORT={} {} timeout {} {} --data={} {}",
+          "{} MASTER_ADDR=127.0.0.1 MASTER_PORT={} {} timeout {} {} --data={} {}",
           environment, port, part.environment,
           part.killAfter ? fmt::format("-s KILL {}", part.killAfter) : "60",
           part.isLauncher

@@ -114,7 +114,7 @@ TEST(Cluster, ARootThatIsKilled) {
   std::vector<CommandResult> results = toy.runParts(parts, emulator);
   for (int rank = 1; rank < ranks; ++rank) {
     EXPECT_EQ(results[rank].exitCode, 3);
-    EXPECT_THAT(results[rank].output, AllOf(HasSubstr("the launcher of rank 0 at localhost:"),
+    EXPECT_THAT(results[rank].output, AllOf(HasSubstr("the launcher of rank 0 at 127.0.0.1:"),
                                             HasSubstr(" is gone; the ranks here are stopped")));
   }
 }
@@ -135,7 +135,7 @@ TEST(Cluster, ARootThatNeverComes) {
   CommandResult alone = toy.runParts({{torchrun(1), "--steps=2 --timeout=1"}}, emulator)[0];
   EXPECT_EQ(alone.exitCode, 3);
   EXPECT_THAT(alone.output,
-              AllOf(HasSubstr("the launcher of rank 0 cannot be reached at localhost:"),
+              AllOf(HasSubstr("the launcher of rank 0 cannot be reached at 127.0.0.1:"),
                     HasSubstr(" in 1 s: Connection refused; MASTER_ADDR and MASTER_PORT say where it is")));
 }
 
@@ -157,7 +157,7 @@ TEST(Cluster, StrangersAtThePortAreIgnored) {
   std::vector<ToyRun::Part> parts = eachRank("--steps=2 --seed=3");
   // Rank 7 knocks with another language first.
   parts[7].environment +=
-      "bash -c 'until echo GET / > /dev/tcp/localhost/$MASTER_PORT; do sleep 0.1; done 2>/dev/null; exec \"$@\"' _ ";
+      "bash -c 'until echo GET / > /dev/tcp/127.0.0.1/$MASTER_PORT; do sleep 0.1; done 2>/dev/null; exec \"$@\"' _ ";
   for (const CommandResult &result : toy.runParts(parts, emulator))
     EXPECT_EQ(result.exitCode, 0) << result.output;
 }
@@ -207,7 +207,7 @@ TEST(Cluster, AFileThatOnlyTheRootHas) {
   });
   ToyRun toy;
   CommandResult result =
-      runCommand(emulator + torchrun(1) + "MASTER_ADDR=localhost MASTER_PORT=" + std::to_string(port) + " " +
+      runCommand(emulator + torchrun(1) + "MASTER_ADDR=127.0.0.1 MASTER_PORT=" + std::to_string(port) + " " +
                  toy.path("bin/rank") + " --steps=1 --data=" + toy.path("batch.safetensors"));
   EXPECT_EQ(result.exitCode, 1);
   EXPECT_THAT(result.output,
