@@ -1,6 +1,7 @@
 // Kernels that do not depend on each other as one launch; see Passes.td.
 #include "passes/Memory/KernelLibrary.h"
 #include "passes/Memory/Passes.h"
+#include "passes/Memory/Views.h"
 #include "dialects/Exec/ExecOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -18,12 +19,6 @@ using namespace p3d::memory;
 namespace {
 /// Parameters of one launch: a driver takes 4 KB of them.
 constexpr size_t kMostParameters = 128;
-
-Value rootOf(Value memory) {
-  while (auto view = memory.getDefiningOp<exec::ViewOp>())
-    memory = view.getSource();
-  return memory;
-}
 
 bool touch(ValueRange some, ValueRange others) {
   return llvm::any_of(some, [&](Value a) { return llvm::any_of(others, [&](Value b) { return rootOf(a) == rootOf(b); }); });

@@ -1,6 +1,7 @@
 // Places: temporaries by the packing of their lives, buffers one after the other.
 #include "passes/Memory/IntervalPacking.h"
 #include "passes/Memory/Passes.h"
+#include "passes/Memory/Views.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -18,12 +19,6 @@ namespace {
 constexpr int64_t kWorkspaceAlignment = 256;
 
 int64_t alignUp(int64_t bytes) { return llvm::alignTo(bytes, exec::kAlignment); }
-
-Value rootOf(Value memory) {
-  while (auto view = memory.getDefiningOp<exec::ViewOp>())
-    memory = view.getSource();
-  return memory;
-}
 
 /// Plans functions, callees first, and tasks.
 class ScratchPlanner {

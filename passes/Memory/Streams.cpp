@@ -1,4 +1,5 @@
 #include "passes/Memory/Streams.h"
+#include "passes/Memory/Views.h"
 
 using namespace mlir;
 using namespace p3d;
@@ -6,8 +7,7 @@ using namespace p3d::memory;
 
 namespace {
 std::optional<Place> placeOf(Value memory) {
-  while (auto view = memory.getDefiningOp<exec::ViewOp>())
-    memory = view.getSource();
+  memory = rootOf(memory);
   int64_t bytes = exec::bytesOf(cast<MemRefType>(memory.getType()));
   Operation *def = memory.getDefiningOp();
   if (!def)

@@ -1,5 +1,6 @@
 // A simulation of who owns each byte: a command's reads must find what was written for them, and must not be what it overwrites.
 #include "passes/Memory/Passes.h"
+#include "passes/Memory/Views.h"
 
 namespace p3d::memory {
 #define GEN_PASS_DEF_VERIFYMEMORY
@@ -8,18 +9,13 @@ namespace p3d::memory {
 
 using namespace mlir;
 using namespace p3d;
+using p3d::memory::rootOf;
 
 namespace {
 struct Range {
   int64_t begin, end;
   bool overlaps(Range other) const { return begin < other.end && other.begin < end; }
 };
-
-Value rootOf(Value memory) {
-  while (auto view = memory.getDefiningOp<exec::ViewOp>())
-    memory = view.getSource();
-  return memory;
-}
 
 /// Whether a command adds to its write `number`, and so reads it; a product has a flag of its own for its sums.
 bool addsTo(Operation &op, size_t number) {

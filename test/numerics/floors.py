@@ -8,6 +8,7 @@ token. Never a weight, never logits. Exit code 1 if anything else moves.
 """
 import argparse
 import json
+import math
 import re
 import subprocess
 import sys
@@ -32,8 +33,8 @@ KNOWN = {("hf_gpt2_tiny", "first.bwd", True): {"all_gather": 2}}
 
 
 def elements(text):
-    """Elements and bytes of each of the largest tensor in a type."""
-    found = [(eval("*".join(dims.split("x")[:-1]) or "1"), SIZES.get(kind, 1)) for dims, kind in TENSOR.findall(text)]
+    """Of the largest tensor in a type: its elements, and the bytes of one."""
+    found = [(math.prod(int(dim) for dim in dims.split("x")[:-1]), SIZES.get(kind, 1)) for dims, kind in TENSOR.findall(text)]
     return max(found)
 
 

@@ -13,8 +13,8 @@ void fault(const std::string &text) {
     for (;;)
       pause();
   int rank = settings().rank;
-  std::string line =
-      rank < 0 ? fmt::format("emulator: {}\n", text) : fmt::format("emulator: rank {}: {}\n", rank, text);
+  std::string line = rank < 0 ? fmt::format("{}: {}\n", faultSpeaker, text)
+                              : fmt::format("{}: rank {}: {}\n", faultSpeaker, rank, text);
   if (write(2, line.data(), line.size()) < 0)
     _exit(faultExitCode + 1);
   flushTrace();

@@ -7,6 +7,9 @@ namespace p3d::emulator {
 
 inline constexpr int faultExitCode = 97;
 
+/// With what the line begins: "emulator", or the name of a library that shares this code. Each library defines it.
+extern const char *const faultSpeaker;
+
 /// Prints the report and ends the process at once. Of several threads that fault the first reports.
 [[noreturn]] void fault(const std::string &text);
 

@@ -1,0 +1,3 @@
+#include "test/emulator/Driver/Fault.h"
+
+const char *const p3d::emulator::faultSpeaker = "emulator";
