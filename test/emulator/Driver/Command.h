@@ -3,6 +3,7 @@
 #include "test/emulator/Driver/Clock.h"
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct Range {
 inline Range reads(const void *address, size_t bytes) { return {address, bytes, bytes, 1, false}; }
 inline Range writes(const void *address, size_t bytes) { return {address, bytes, bytes, 1, true}; }
 
+class Completion;
 class Executor;
 
 /// A command that runs: its place in the order.
@@ -38,6 +40,7 @@ struct Command {
   std::function<uint64_t()>
       ticket; ///< asked each time the command is put on a stream, in the host's order; may be empty
   std::function<void(const Running &)> run;
+  std::shared_ptr<Completion> completion; ///< finished once the stream counts the command as done; may be null
 };
 
 } // namespace p3d::emulator

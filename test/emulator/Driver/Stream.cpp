@@ -62,14 +62,7 @@ std::shared_ptr<Completion> Stream::record(const Clock &host) {
   Clock now = clock;
   now.join(host);
   auto completion = std::make_shared<Completion>(now);
-  push({"event",
-        "event record",
-        0,
-        {},
-        {},
-        {},
-        [completion](const Running &running) { completion->finish(*running.learnt); }},
-       host);
+  push({"event", "event record", 0, {}, {}, {}, [](const Running &) {}, completion}, host);
   return completion;
 }
 
@@ -145,10 +138,13 @@ void Stream::work() {
     queue.pop_front();
     lock.unlock();
     runOne(queued);
+    auto completion = std::move(queued.command.completion);
     queued = Queued(); // what the command holds goes before others hear of its end
     lock.lock();
     --unfinished;
     changed.notify_all();
+    if (completion)
+      completion->finish(learnt);
   }
 }
 

@@ -1,11 +1,13 @@
 // The driver as the runtime meets it: libcuda.so.1 opened by name, each call found by its symbol.
 #pragma once
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <cuda.h>
 #include <dlfcn.h>
 #include <fstream>
 #include <iterator>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -22,6 +24,27 @@ inline void *symbolOf(const char *library, const char *name) {
   }
   return symbol;
 }
+
+/// Holds a stream, by a host function, until the test lets it go.
+class Gate {
+public:
+  void open() {
+    std::lock_guard<std::mutex> lock(mutex);
+    isOpen = true;
+    changed.notify_all();
+  }
+  /// The host function; `gate` is a Gate.
+  static void wait(void *gate) {
+    auto *self = static_cast<Gate *>(gate);
+    std::unique_lock<std::mutex> lock(self->mutex);
+    self->changed.wait(lock, [&] { return self->isOpen; });
+  }
+
+private:
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool isOpen = false;
+};
 
 struct Driver {
 #define CALL(name)                                                                                                     \

@@ -58,10 +58,11 @@ TEST(Driver, FreshMemoryIsPoisoned) {
   float *staged = device.host<float>(16);
   staged[3] = 1;
   MUST(device, cuMemsetD8Async(x, 0, 64, stream));
-  MUST(device, cuLaunchHostFunc(
-                   stream, [](void *) { usleep(20000); }, nullptr));
+  Gate gate;
+  MUST(device, cuLaunchHostFunc(stream, Gate::wait, &gate));
   MUST(device, cuMemcpyDtoHAsync(staged, x, 64, stream));
   EXPECT_TRUE(std::isnan(staged[3]));
+  gate.open();
   MUST(device, cuStreamSynchronize(stream));
   EXPECT_EQ(staged[3], 0);
 }
@@ -71,13 +72,15 @@ TEST(Driver, StreamsAreAsynchronous) {
   CUstream slow = device.stream(), fast = device.stream();
   CUevent start = device.event(0), end = device.event(0);
   MUST(device, cuEventRecord(start, slow));
-  MUST(device, cuLaunchHostFunc(
-                   slow, [](void *) { usleep(50000); }, nullptr));
+  Gate gate;
+  MUST(device, cuLaunchHostFunc(slow, Gate::wait, &gate));
   MUST(device, cuEventRecord(end, slow));
   EXPECT_EQ(device.cuStreamQuery(slow), CUDA_ERROR_NOT_READY);
   EXPECT_EQ(device.cuEventQuery(end), CUDA_ERROR_NOT_READY);
   MUST(device, cuStreamSynchronize(fast));
   EXPECT_EQ(device.cuEventQuery(end), CUDA_ERROR_NOT_READY);
+  usleep(50000);
+  gate.open();
   MUST(device, cuEventSynchronize(end));
   EXPECT_EQ(device.cuStreamQuery(slow), CUDA_SUCCESS);
   float milliseconds;

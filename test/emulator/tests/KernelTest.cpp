@@ -4,7 +4,6 @@
 #include <cstring>
 #include <gtest/gtest.h>
 #include <numeric>
-#include <time.h>
 #include <vector>
 
 using namespace p3d::emulator;
@@ -168,21 +167,10 @@ TEST(Kernel, RefusesWrongLaunches) {
             "argument 0 of kernel bounded has 8 bytes, not 4");
 }
 
-static double threadCpuUs() {
-  timespec time;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return time.tv_sec * 1e6 + time.tv_nsec * 1e-3;
-}
-
-/// 256 threads with twenty barriers: a block costs hundreds of microseconds, tens of nanoseconds for a thread's wait.
-TEST(Kernel, BarriersAreCheap) {
+TEST(Kernel, ManyBarriers) {
   const int blocks = 100, barriers = 10;
   std::vector<float> x(blocks * 256);
-  kernels().launch("manyBarriers", {1}, {256}, 0, x.data(), barriers);
-  double start = threadCpuUs();
   kernels().launch("manyBarriers", {unsigned(blocks)}, {256}, 0, x.data(), barriers);
-  double us = (threadCpuUs() - start) / blocks;
-  printf("%.1f us for a block of 256 threads with %d barriers\n", us, 2 * barriers);
-  EXPECT_EQ(x[5], 15);
-  EXPECT_LT(us, 2000);
+  for (size_t i = 0; i < x.size(); ++i)
+    EXPECT_EQ(x[i], (i + barriers) % 256) << i;
 }

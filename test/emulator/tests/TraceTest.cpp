@@ -4,6 +4,20 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+/// Two host functions, each of which ends once both have begun.
+struct Meeting {
+  Gate first, second;
+  static void inFirst(void *meeting) { meet(meeting, &Meeting::first, &Meeting::second); }
+  static void inSecond(void *meeting) { meet(meeting, &Meeting::second, &Meeting::first); }
+
+private:
+  static void meet(void *meeting, Gate Meeting::*mine, Gate Meeting::*other) {
+    auto *self = static_cast<Meeting *>(meeting);
+    (self->*mine).open();
+    Gate::wait(&(self->*other));
+  }
+};
+
 SCENARIO(traced) {
   Device device;
   Nccl nccl;
@@ -15,10 +29,9 @@ SCENARIO(traced) {
   CUdeviceptr x = device.allocate(256), y = device.allocate(256);
   MUST(device, cuMemsetD8Async(x, 0, 256, first));
   MUST(device, cuMemsetD8Async(y, 0, 256, second));
-  MUST(device, cuLaunchHostFunc(
-                   first, [](void *) { usleep(100000); }, nullptr));
-  MUST(device, cuLaunchHostFunc(
-                   second, [](void *) { usleep(100000); }, nullptr));
+  Meeting meeting;
+  MUST(device, cuLaunchHostFunc(first, Meeting::inFirst, &meeting));
+  MUST(device, cuLaunchHostFunc(second, Meeting::inSecond, &meeting));
   auto *data = reinterpret_cast<float *>(x);
   auto stream = reinterpret_cast<cudaStream_t>(first);
   MUST(nccl, ncclAllReduce(data, data, 64, ncclFloat32, ncclSum, comm, stream));
@@ -27,6 +40,7 @@ SCENARIO(traced) {
   MUST(nccl, ncclRecv(data + 32, 8, ncclFloat32, 1 - rank.rank, comm, stream));
   MUST(nccl, ncclGroupEnd());
   MUST(device, cuStreamSynchronize(first));
+  MUST(device, cuStreamSynchronize(second));
   MUST(nccl, ncclCommDestroy(comm));
 }
 
