@@ -142,6 +142,7 @@ ManifestInputs manifestInputs(const Options &options, std::vector<StageMemory> m
   ManifestInputs inputs;
   inputs.model = llvm::sys::path::stem(options.input).str();
   inputs.rankOrder = *RankOrder::parse(options.rankOrder);
+  inputs.cluster = options.cluster;
   inputs.schedule = options.schedule;
   inputs.stages = options.stages;
   inputs.memory = std::move(memory);

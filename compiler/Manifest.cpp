@@ -112,12 +112,11 @@ json::Object ManifestWriter::groups() {
 
 json::Array ManifestWriter::ranks() {
   json::Array ranks;
-  int64_t devices = mesh.getTp() * mesh.getDp();
   for (int64_t rank = 0; rank < mesh.getRanks(); ++rank) {
     Coordinates at = order.coordinatesOf(rank);
     json::Object entry{{"rank", rank},
-                       {"node", rank / devices},
-                       {"device", rank % devices},
+                       {"node", inputs.cluster.nodeOf(rank)},
+                       {"device", inputs.cluster.deviceOf(rank)},
                        {"tp", at.tp},
                        {"pp", at.pp},
                        {"dp", at.dp},
@@ -216,19 +215,22 @@ static std::string rangeText(int64_t first, int64_t last) {
   return first == last ? std::to_string(first) : llvm::formatv("{0}-{1}", first, last).str();
 }
 
-void p3d::printCube(ModuleOp module, RankOrder::Kind rankOrder, llvm::raw_ostream &os) {
+void p3d::printCube(ModuleOp module, const ManifestInputs &inputs, llvm::raw_ostream &os) {
   auto mesh = module->getAttrOfType<dist::MeshAttr>(dist::kMeshAttr);
   SmallVector<StageOp> stages = collectStages(module);
-  RankOrder order({mesh.getTp(), mesh.getPp(), mesh.getDp()}, rankOrder);
-  int64_t devices = mesh.getTp() * mesh.getDp();
+  RankOrder order({mesh.getTp(), mesh.getPp(), mesh.getDp()}, inputs.rankOrder);
+  const Cluster &cluster = inputs.cluster;
   os << llvm::formatv("{0} ranks = {1} tp x {2} pp x {3} dp, {4} a node\n", mesh.getRanks(), mesh.getTp(), mesh.getPp(),
-                      mesh.getDp(), devices);
-  // One line for each run of ranks that differ in tp alone.
-  for (const std::vector<int64_t> &group : order.getTpGroups()) {
-    Coordinates at = order.coordinatesOf(group.front());
-    int64_t first = group.front(), last = group.back();
-    os << llvm::formatv("  node {0,-3} device {1,-6} rank {2,-8} tp {3,-6} dp {4,-3} pp {5,-3} {6}\n", first / devices,
-                        rangeText(first % devices, last % devices), rangeText(first, last),
-                        rangeText(0, mesh.getTp() - 1), at.dp, at.pp, layersText(stages[at.pp]));
-  }
+                      mesh.getDp(), cluster.devicesPerNode);
+  // One line for each run of ranks of one node that differ in tp alone.
+  for (ArrayRef<int64_t> group : order.getTpGroups())
+    while (!group.empty()) {
+      int64_t first = group.front(), node = cluster.nodeOf(first);
+      ArrayRef<int64_t> run = group.take_while([&](int64_t rank) { return cluster.nodeOf(rank) == node; });
+      Coordinates at = order.coordinatesOf(first);
+      os << llvm::formatv("  node {0,-3} device {1,-6} rank {2,-8} tp {3,-6} dp {4,-3} pp {5,-3} {6}\n", node,
+                          rangeText(cluster.deviceOf(first), cluster.deviceOf(run.back())), rangeText(first, run.back()),
+                          rangeText(at.tp, order.coordinatesOf(run.back()).tp), at.dp, at.pp, layersText(stages[at.pp]));
+      group = group.drop_front(run.size());
+    }
 }

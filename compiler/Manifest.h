@@ -2,6 +2,7 @@
 #pragma once
 
 #include "compiler/RankOrder.h"
+#include "passes/Support/Cluster.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
@@ -19,6 +20,7 @@ struct StageMemory {
 struct ManifestInputs {
   std::string model;
   RankOrder::Kind rankOrder = RankOrder::TpDpPp;
+  Cluster cluster;                 ///< of known size
   std::string schedule;
   std::string stages = "auto";
   std::vector<StageMemory> memory; ///< of each stage; may be empty
@@ -29,7 +31,7 @@ struct ManifestInputs {
 llvm::json::Object makeManifest(mlir::ModuleOp module, const ManifestInputs &inputs);
 /// The decisions of the compile, for --plan.
 llvm::json::Object makePlan(mlir::ModuleOp module, const ManifestInputs &inputs);
-/// Which node and device holds which coordinates and layers; a node has tp * dp devices.
-void printCube(mlir::ModuleOp module, RankOrder::Kind rankOrder, llvm::raw_ostream &os);
+/// Which node and device holds which coordinates and layers.
+void printCube(mlir::ModuleOp module, const ManifestInputs &inputs, llvm::raw_ostream &os);
 
 } // namespace p3d

@@ -1,4 +1,5 @@
 #include "compiler/Options.h"
+#include "compiler/ClusterOption.h"
 #include "compiler/Pipeline.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -28,6 +29,7 @@ cl::opt<std::string> freezeFlag("freeze", cl::desc("regular expression: paramete
 cl::opt<std::string> targetFlag("target", cl::desc("what the ranks run on: cpu or cuda (cpu)"), cl::init("cpu"), cl::value_desc("name"), cl::cat(category));
 cl::opt<std::string> gpuArchFlag("gpu-arch", cl::desc("with --target=cuda: architectures to generate code for, like sm_80,sm_90 (sm_80)"), cl::value_desc("names"), cl::cat(category));
 cl::opt<std::string> cpuFlag("cpu", cl::desc("CPU to generate code for: native or a name (native)"), cl::init("native"), cl::value_desc("name"), cl::cat(category));
+cl::opt<std::string> clusterFlag("cluster", cl::desc("what the ranks run on: a100-80g, h100-80g, h200, cpu or a file NAME.json, with nodes x devices like a100-80g:4x8 (cpu, with --target=cuda a100-80g; a node for each stage)"), cl::value_desc("name"), cl::cat(category));
 cl::opt<std::string> emitFlag("emit", cl::desc("print the IR after a level and stop"), cl::value_desc("level"), cl::cat(category));
 cl::opt<std::string> fromFlag("from", cl::desc("the input is the IR after a level; go on from there"), cl::value_desc("level"), cl::cat(category));
 cl::opt<std::string> dumpFlag("dump", cl::desc("directory for the IR after every level"), cl::value_desc("dir"), cl::cat(category));
@@ -177,6 +179,12 @@ std::optional<Options> Options::parse(int argc, char **argv) {
     complain(llvm::toString(parsedMesh.takeError()));
     return std::nullopt;
   }
+  bool forCuda = targetFlag == "cuda";
+  llvm::Expected<Cluster> cluster = readCluster(clusterFlag.empty() ? defaultCluster(forCuda) : llvm::StringRef(clusterFlag), *parsedMesh);
+  if (!cluster) {
+    complain(llvm::toString(cluster.takeError()));
+    return std::nullopt;
+  }
   options.input = inputFlag.front();
   options.output = outputFlag;
   options.mesh = *parsedMesh;
@@ -188,7 +196,8 @@ std::optional<Options> Options::parse(int argc, char **argv) {
   options.params = paramsFlag;
   options.inputs = inputsFlag;
   options.freeze = freezeFlag;
-  options.forCuda = targetFlag == "cuda";
+  options.forCuda = forCuda;
+  options.cluster = std::move(*cluster);
   options.cpu = cpuFlag;
   options.emit = emitFlag;
   options.from = fromFlag;

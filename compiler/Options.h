@@ -2,6 +2,7 @@
 #pragma once
 
 #include "compiler/Mesh.h"
+#include "passes/Support/Cluster.h"
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +25,7 @@ struct Options {
   std::string cpu;                ///< CPU to generate code for
   std::string emit, from;         ///< names of levels; empty if not given
   std::string dump;               ///< directory for the IR of every level
+  Cluster cluster;                ///< what the ranks run on; the mesh fits
   bool timing = false;
 
   /// Parses the command line. Prints what is wrong and returns nullopt for a bad one; exits for --help and --version.

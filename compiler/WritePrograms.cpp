@@ -177,7 +177,7 @@ int p3d::writePrograms(const CompiledModules &modules, const ManifestInputs &inp
     return complain(llvm::toString(std::move(error)));
   if (std::error_code error = replaceDirectory(directory, target))
     return complain(target, error);
-  printCube(modules.scheduled, inputs.rankOrder, llvm::outs());
+  printCube(modules.scheduled, inputs, llvm::outs());
   llvm::outs().flush();
   if (std::error_code error = llvm::outs().error()) {
     llvm::outs().clear_error();

@@ -24,6 +24,7 @@ EFFECTS = {
     "inputs": ("layer_0", [], "import"),
     "freeze": ("layer_0", [], "import"),
     "rank-order": ("tp-pp-dp", ["--mesh=1x2x2"], "manifest.json"),
+    "cluster": ("cpu:2x1", ["--mesh=2x1x1"], "manifest.json"),
     "target": ("cuda", [], "memory"),
     "cpu": ("x86-64", [], "bin/stage0"),
 }

@@ -70,6 +70,8 @@ protected:
     ASSERT_TRUE(module);
     inputs.model = "two-stages";
     inputs.schedule = "1f1b";
+    inputs.cluster.nodes = 2;
+    inputs.cluster.devicesPerNode = 4;
   }
 
   static std::string print(const llvm::json::Value &value) {
@@ -125,10 +127,24 @@ TEST_F(Manifest, PlanHoldsTheDecisions) {
 TEST_F(Manifest, PrintsTheCube) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  printCube(*module, RankOrder::TpDpPp, os);
+  printCube(*module, inputs, os);
   EXPECT_EQ(text, "8 ranks = 2 tp x 2 pp x 2 dp, 4 a node\n"
                   "  node 0   device 0-1    rank 0-1      tp 0-1    dp 0   pp 0   layers 0-1\n"
                   "  node 0   device 2-3    rank 2-3      tp 0-1    dp 1   pp 0   layers 0-1\n"
                   "  node 1   device 0-1    rank 4-5      tp 0-1    dp 0   pp 1   layer 2\n"
                   "  node 1   device 2-3    rank 6-7      tp 0-1    dp 1   pp 1   layer 2\n");
+}
+
+// A tp group on two nodes has a line for each.
+TEST_F(Manifest, PrintsTheCubeOfSmallNodes) {
+  inputs.cluster.devicesPerNode = 3;
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  printCube(*module, inputs, os);
+  EXPECT_EQ(text, "8 ranks = 2 tp x 2 pp x 2 dp, 3 a node\n"
+                  "  node 0   device 0-1    rank 0-1      tp 0-1    dp 0   pp 0   layers 0-1\n"
+                  "  node 0   device 2      rank 2        tp 0      dp 1   pp 0   layers 0-1\n"
+                  "  node 1   device 0      rank 3        tp 1      dp 1   pp 0   layers 0-1\n"
+                  "  node 1   device 1-2    rank 4-5      tp 0-1    dp 0   pp 1   layer 2\n"
+                  "  node 2   device 0-1    rank 6-7      tp 0-1    dp 1   pp 1   layer 2\n");
 }
