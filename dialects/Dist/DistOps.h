@@ -31,6 +31,8 @@ inline constexpr llvm::StringLiteral kShardingAttr = "dist.sharding";
 inline constexpr llvm::StringLiteral kShardingsAttr = "dist.shardings";
 // On a graph op that depends on positions: which part of the dimension its operands hold.
 inline constexpr llvm::StringLiteral kShardAttr = "dist.shard";
+// On arguments and results of a program after partition: their whole type.
+inline constexpr llvm::StringLiteral kGlobalTypeAttr = "dist.global_type";
 
 } // namespace p3d::dist
 

@@ -76,15 +76,18 @@ FailureOr<Tensor> p3d::graph::tensorOf(Operation *op, ElementsAttr value) {
   return op->emitOpError() << "holds its elements in a form that cannot be read; write them as dense<..>";
 }
 
-FailureOr<Tensors> p3d::graph::evaluate(Operation *op, ArrayRef<const Tensor *> operands) {
+FailureOr<Tensors> p3d::graph::evaluate(Operation *op, ArrayRef<const Tensor *> operands, const ShardPosition *shard) {
   if (auto constant = dyn_cast<ConstantOp>(op)) {
     FailureOr<Tensor> value = tensorOf(op, constant.getValue());
     if (failed(value))
       return failure();
     return single(std::move(*value));
   }
-  for (auto topic : {evaluateElementwise, evaluateShape, evaluateCombining, evaluateRows, evaluateNamed, evaluateAttention})
+  for (auto topic : {evaluateElementwise, evaluateCombining, evaluateNamed, evaluateAttention})
     if (std::optional<Tensors> results = topic(op, operands))
+      return std::move(*results);
+  for (auto topic : {evaluateShape, evaluateRows})
+    if (std::optional<Tensors> results = topic(op, operands, shard))
       return std::move(*results);
   return op->emitOpError() << "has no meaning in the interpreter";
 }

@@ -47,8 +47,17 @@ int64_t wrapInteger(int64_t value, mlir::Type type);
 /// The elements of a constant; emits an error at `op` for attributes whose elements cannot be read.
 mlir::FailureOr<Tensor> tensorOf(mlir::Operation *op, mlir::ElementsAttr value);
 
-/// Results of one operation other than program, block, call, yield and update; emits an error if `op` has no meaning here.
-mlir::FailureOr<Tensors> evaluate(mlir::Operation *op, llvm::ArrayRef<const Tensor *> operands);
+/// Elements of `to` combined with those of `from`, of the same type.
+void combineInto(Tensor &to, const Tensor &from, ReduceKind kind);
+
+/// The part of a dimension that an operation on a shard holds: it starts at `start` of the `full` elements of dimension `dim` of what is cut.
+struct ShardPosition {
+  int64_t dim, start, full;
+};
+
+/// Results of one operation other than program, block, call, yield and update; emits an error if `op` has no meaning here. `shard` is where an operation that depends on
+/// positions stands, null for the whole; padding beyond the end of the dimension does not count.
+mlir::FailureOr<Tensors> evaluate(mlir::Operation *op, llvm::ArrayRef<const Tensor *> operands, const ShardPosition *shard = nullptr);
 
 /// The results of `program` applied to `inputs`; graph.update, which has no result, does nothing. Emits an error where an input's type is not the
 /// argument's or an operation is not of this dialect.

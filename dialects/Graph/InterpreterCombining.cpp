@@ -205,6 +205,11 @@ Tensor einsum(EinsumOp op, const Tensor &lhs, const Tensor &rhs) {
 }
 } // namespace
 
+void p3d::graph::combineInto(Tensor &to, const Tensor &from, ReduceKind kind) {
+  for (int64_t position = 0, n = to.size(); position < n; ++position)
+    ::combineInto(to, position, from, position, kind);
+}
+
 Tensor interpreter::sumOver(const Tensor &operand, ArrayRef<int64_t> dims) {
   return reduce(ReduceKind::Sum, operand, dims);
 }

@@ -10,11 +10,12 @@ using Operands = llvm::ArrayRef<const Tensor *>;
 
 // Each returns nullopt for an operation of another topic.
 std::optional<Tensors> evaluateElementwise(mlir::Operation *op, Operands operands);
-std::optional<Tensors> evaluateShape(mlir::Operation *op, Operands operands);
 std::optional<Tensors> evaluateCombining(mlir::Operation *op, Operands operands);
-std::optional<Tensors> evaluateRows(mlir::Operation *op, Operands operands);
 std::optional<Tensors> evaluateNamed(mlir::Operation *op, Operands operands);
 std::optional<Tensors> evaluateAttention(mlir::Operation *op, Operands operands);
+// Of operations that depend on positions; `shard` may be null.
+std::optional<Tensors> evaluateShape(mlir::Operation *op, Operands operands, const ShardPosition *shard);
+std::optional<Tensors> evaluateRows(mlir::Operation *op, Operands operands, const ShardPosition *shard);
 
 /// One result.
 inline Tensors single(Tensor tensor) {

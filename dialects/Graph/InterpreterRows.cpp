@@ -128,26 +128,35 @@ Tensors softmaxGrad(SoftmaxGradOp op, Operands in) {
   return out;
 }
 
-Tensors crossEntropyMax(CrossEntropyMaxOp op, Operands in) {
+/// The columns of logits that this shard has, without padding.
+struct Columns {
+  int64_t start = 0, count;
+  Columns(const Tensor &logits, const ShardPosition *shard) : count(logits.shape.back()) {
+    if (!shard || shard->dim + 1 != logits.rank())
+      return;
+    start = shard->start;
+    count = std::clamp<int64_t>(shard->full - start, 0, count);
+  }
+  /// The logit at `target`, 0 if the row does not have it.
+  double logitAt(int64_t target, const double *row) const { return target >= start && target < start + count ? row[target - start] : 0; }
+};
+
+Tensors crossEntropyMax(CrossEntropyMaxOp op, Operands in, const ShardPosition *shard) {
   Tensors out = resultsOf(op);
   Rows rows(*in[0]);
   for (int64_t row = 0; row < rows.count; ++row)
-    out[0].floats[row] = largest(rowOf(*in[0], row, rows.length), rows.length);
+    out[0].floats[row] = largest(rowOf(*in[0], row, rows.length), Columns(*in[0], shard).count);
   return out;
 }
 
-/// The logit at `target`, 0 if the row does not have it.
-double targetLogit(const double *row, int64_t length, int64_t target) {
-  return target >= 0 && target < length ? row[target] : 0;
-}
-
-Tensors crossEntropySum(CrossEntropySumOp op, Operands in) {
+Tensors crossEntropySum(CrossEntropySumOp op, Operands in, const ShardPosition *shard) {
   Tensors out = resultsOf(op);
   Rows rows(*in[0]);
+  Columns columns(*in[0], shard);
   for (int64_t row = 0; row < rows.count; ++row) {
     const double *x = rowOf(*in[0], row, rows.length);
-    out[0].floats[row] = sum(rows.length, [&](int64_t i) { return std::exp(x[i] - in[2]->floats[row]); });
-    out[1].floats[row] = targetLogit(x, rows.length, in[1]->ints[row]);
+    out[0].floats[row] = sum(columns.count, [&](int64_t i) { return std::exp(x[i] - in[2]->floats[row]); });
+    out[1].floats[row] = columns.logitAt(in[1]->ints[row], x);
   }
   return out;
 }
@@ -155,24 +164,26 @@ Tensors crossEntropySum(CrossEntropySumOp op, Operands in) {
 Tensors softmaxCrossEntropy(SoftmaxCrossEntropyOp op, Operands in) {
   Tensors out = resultsOf(op);
   Rows rows(*in[0]);
+  Columns columns(*in[0], nullptr);
   for (int64_t row = 0; row < rows.count; ++row) {
     const double *x = rowOf(*in[0], row, rows.length);
     double max = largest(x, rows.length), total = sum(rows.length, [&](int64_t i) { return std::exp(x[i] - max); });
-    out[0].floats[row] = std::log(total) + max - targetLogit(x, rows.length, in[1]->ints[row]);
+    out[0].floats[row] = std::log(total) + max - columns.logitAt(in[1]->ints[row], x);
     out[1].floats[row] = max;
     out[2].floats[row] = total;
   }
   return out;
 }
 
-Tensors softmaxCrossEntropyGrad(SoftmaxCrossEntropyGradOp op, Operands in) {
+Tensors softmaxCrossEntropyGrad(SoftmaxCrossEntropyGradOp op, Operands in, const ShardPosition *shard) {
   Tensors out = resultsOf(op);
   Rows rows(*in[1]);
+  Columns columns(*in[1], shard);
   for (int64_t row = 0; row < rows.count; ++row) {
     const double *x = rowOf(*in[1], row, rows.length);
     double dLoss = in[0]->floats[row], max = in[3]->floats[row], total = in[4]->floats[row];
-    for (int64_t i = 0; i < rows.length; ++i) {
-      double onehot = in[2]->ints[row] == i;
+    for (int64_t i = 0; i < columns.count; ++i) {
+      double onehot = in[2]->ints[row] == columns.start + i;
       rowOf(out[0], row, rows.length)[i] = dLoss * (std::exp(x[i] - max) / total - onehot);
     }
   }
@@ -180,7 +191,7 @@ Tensors softmaxCrossEntropyGrad(SoftmaxCrossEntropyGradOp op, Operands in) {
 }
 } // namespace
 
-std::optional<Tensors> interpreter::evaluateRows(Operation *op, Operands in) {
+std::optional<Tensors> interpreter::evaluateRows(Operation *op, Operands in, const ShardPosition *shard) {
   return TypeSwitch<Operation *, std::optional<Tensors>>(op)
       .Case([&](LayerNormOp op) { return layerNorm(op, in); })
       .Case([&](LayerNormGradOp op) { return layerNormGrad(op, in); })
@@ -188,9 +199,9 @@ std::optional<Tensors> interpreter::evaluateRows(Operation *op, Operands in) {
       .Case([&](RmsNormGradOp op) { return rmsNormGrad(op, in); })
       .Case([&](SoftmaxOp op) { return softmax(op, in); })
       .Case([&](SoftmaxGradOp op) { return softmaxGrad(op, in); })
-      .Case([&](CrossEntropyMaxOp op) { return crossEntropyMax(op, in); })
-      .Case([&](CrossEntropySumOp op) { return crossEntropySum(op, in); })
+      .Case([&](CrossEntropyMaxOp op) { return crossEntropyMax(op, in, shard); })
+      .Case([&](CrossEntropySumOp op) { return crossEntropySum(op, in, shard); })
       .Case([&](SoftmaxCrossEntropyOp op) { return softmaxCrossEntropy(op, in); })
-      .Case([&](SoftmaxCrossEntropyGradOp op) { return softmaxCrossEntropyGrad(op, in); })
+      .Case([&](SoftmaxCrossEntropyGradOp op) { return softmaxCrossEntropyGrad(op, in, shard); })
       .Default([](Operation *) { return std::nullopt; });
 }

@@ -19,45 +19,67 @@ template <typename Fn> Tensor pick(RankedTensorType type, const Tensor &from, Fn
   return result;
 }
 
+/// Which row an id chooses of a table or of a shard of one.
+class RowChoice {
+public:
+  /// With `shard`, whose dimension is that of the rows, `rows` are those of the shard.
+  RowChoice(const Tensor &ids, int64_t rows, const ShardPosition *shard, bool countsFromEnd = false)
+      : ids(ids), rows(rows), shard(shard), isUnsigned(ids.elementType.isUnsignedInteger()), countsFromEnd(countsFromEnd && !isUnsigned) {}
+
+  /// The row of the id at `position`; nullopt where another shard has it. Without shards ids outside are clamped.
+  std::optional<int64_t> operator()(int64_t position) const {
+    int64_t id = ids.ints[position];
+    if (countsFromEnd && id < 0)
+      id += shard ? shard->full : rows;
+    if (!shard)
+      return isUnsigned && id < 0 ? rows - 1 : std::clamp<int64_t>(id, 0, rows - 1);
+    int64_t row = id - shard->start;
+    return row >= 0 && row < rows ? std::optional(row) : std::nullopt;
+  }
+
+private:
+  const Tensor &ids;
+  int64_t rows;
+  const ShardPosition *shard;
+  bool isUnsigned, countsFromEnd;
+};
+
 /// The positions that gather reads and scatter_add writes, for each index of the gathered rows.
 class GatherPositions {
 public:
-  GatherPositions(ArrayRef<int64_t> tableShape, const Tensor &ids, int64_t axis, int64_t batchDims)
-      : ids(ids), axis(axis), batchDims(batchDims), rows(tableShape[axis]), idStrides(ids.strides()) {
+  GatherPositions(ArrayRef<int64_t> tableShape, const Tensor &ids, int64_t axis, int64_t batchDims, const ShardPosition *shard)
+      : choice(ids, tableShape[axis], shard && shard->dim == axis ? shard : nullptr), ids(ids), axis(axis), batchDims(batchDims), idStrides(ids.strides()) {
     Tensor table;
     table.shape.assign(tableShape.begin(), tableShape.end());
     tableStrides = table.strides();
   }
 
-  int64_t operator()(ArrayRef<int64_t> index) const {
+  std::optional<int64_t> operator()(ArrayRef<int64_t> index) const {
     int64_t idDims = ids.rank() - batchDims, idPosition = 0, position = 0;
     for (int64_t dim = 0; dim < ids.rank(); ++dim)
       idPosition += index[dim < batchDims ? dim : axis + dim - batchDims] * idStrides[dim];
     for (int64_t dim = 0; dim < int64_t(tableStrides.size()); ++dim)
       if (dim != axis)
         position += index[dim < axis ? dim : dim - 1 + idDims] * tableStrides[dim];
-    return position + row(ids.ints[idPosition]) * tableStrides[axis];
+    std::optional<int64_t> row = choice(idPosition);
+    return row ? std::optional(position + *row * tableStrides[axis]) : std::nullopt;
   }
 
 private:
-  int64_t row(int64_t id) const {
-    if (ids.elementType.isUnsignedInteger() && id < 0)
-      return rows - 1;
-    return std::clamp<int64_t>(id, 0, rows - 1);
-  }
-
+  RowChoice choice;
   const Tensor &ids;
-  int64_t axis, batchDims, rows;
+  int64_t axis, batchDims;
   SmallVector<int64_t> idStrides, tableStrides;
 };
 
-Tensor iota(IotaOp op) {
+Tensor iota(IotaOp op, const ShardPosition *shard) {
   Tensor result = zeros(op.getResult());
+  int64_t start = shard && shard->dim == int64_t(op.getDim()) ? shard->start : 0;
   forEachIndex(result.shape, [&](int64_t position, ArrayRef<int64_t> index) {
     if (result.isFloat())
-      result.floats[position] = index[op.getDim()];
+      result.floats[position] = start + index[op.getDim()];
     else
-      result.ints[position] = wrapInteger(index[op.getDim()], result.elementType);
+      result.ints[position] = wrapInteger(start + index[op.getDim()], result.elementType);
   });
   return result;
 }
@@ -122,45 +144,54 @@ Tensor reverse(ReverseOp op, const Tensor &from) {
   return pick(op.getType(), from, [&](ArrayRef<int64_t> index) { return start + positionOf(index, strides); });
 }
 
-Tensor gather(GatherOp op, const Tensor &from, const Tensor &ids) {
-  return pick(op.getType(), from, GatherPositions(from.shape, ids, op.getAxis(), op.getBatchDims()));
+Tensor gather(GatherOp op, const Tensor &from, const Tensor &ids, const ShardPosition *shard) {
+  Tensor result = zeros(op.getResult());
+  GatherPositions source(from.shape, ids, op.getAxis(), op.getBatchDims(), shard);
+  forEachIndex(result.shape, [&](int64_t position, ArrayRef<int64_t> index) {
+    if (std::optional<int64_t> there = source(index))
+      copyElement(result, position, from, *there);
+  });
+  return result;
 }
 
-Tensor scatterAdd(ScatterAddOp op, const Tensor &updates, const Tensor &ids) {
+Tensor scatterAdd(ScatterAddOp op, const Tensor &updates, const Tensor &ids, const ShardPosition *shard) {
   Tensor result = zeros(op.getResult());
-  GatherPositions target(result.shape, ids, op.getAxis(), op.getBatchDims());
+  GatherPositions target(result.shape, ids, op.getAxis(), op.getBatchDims(), shard);
   forEachIndex(updates.shape, [&](int64_t position, ArrayRef<int64_t> index) {
-    int64_t to = target(index);
+    std::optional<int64_t> to = target(index);
+    if (!to)
+      return;
     if (result.isFloat())
-      result.floats[to] += updates.floats[position];
+      result.floats[*to] += updates.floats[position];
     else
-      result.ints[to] = wrapInteger(uint64_t(result.ints[to]) + uint64_t(updates.ints[position]), result.elementType);
+      result.ints[*to] = wrapInteger(uint64_t(result.ints[*to]) + uint64_t(updates.ints[position]), result.elementType);
   });
   return result;
 }
 
 /// Ids in [-v, v); the others are clamped, as gather does.
-int64_t embeddingRow(const Tensor &ids, int64_t position, int64_t rows) {
-  int64_t id = ids.ints[position];
-  bool fromEnd = id < 0 && !ids.elementType.isUnsignedInteger();
-  return std::clamp<int64_t>(fromEnd ? id + rows : id, 0, rows - 1);
+RowChoice embeddingRow(const Tensor &ids, int64_t rows, const ShardPosition *shard) {
+  return RowChoice(ids, rows, shard && shard->dim == 0 ? shard : nullptr, /*countsFromEnd=*/true);
 }
 
-Tensor embedding(EmbeddingOp op, const Tensor &table, const Tensor &ids) {
+Tensor embedding(EmbeddingOp op, const Tensor &table, const Tensor &ids, const ShardPosition *shard) {
   Tensor result = zeros(op.getResult());
+  RowChoice choice = embeddingRow(ids, table.shape[0], shard);
   int64_t width = table.shape[1];
   for (int64_t i = 0; i < ids.size(); ++i)
-    std::copy_n(table.floats.begin() + embeddingRow(ids, i, table.shape[0]) * width, width,
-                result.floats.begin() + i * width);
+    if (std::optional<int64_t> row = choice(i))
+      std::copy_n(table.floats.begin() + *row * width, width, result.floats.begin() + i * width);
   return result;
 }
 
-Tensor embeddingGrad(EmbeddingGradOp op, const Tensor &gradient, const Tensor &ids) {
+Tensor embeddingGrad(EmbeddingGradOp op, const Tensor &gradient, const Tensor &ids, const ShardPosition *shard) {
   Tensor result = zeros(op.getDTable());
+  RowChoice choice = embeddingRow(ids, result.shape[0], shard);
   int64_t width = result.shape[1];
   for (int64_t i = 0; i < ids.size(); ++i)
-    for (int64_t j = 0; j < width; ++j)
-      result.floats[embeddingRow(ids, i, result.shape[0]) * width + j] += gradient.floats[i * width + j];
+    if (std::optional<int64_t> row = choice(i))
+      for (int64_t j = 0; j < width; ++j)
+        result.floats[*row * width + j] += gradient.floats[i * width + j];
   return result;
 }
 
@@ -215,9 +246,9 @@ Tensor interpreter::transpose(const Tensor &operand, ArrayRef<int64_t> permutati
               [&](ArrayRef<int64_t> index) { return positionOf(index, resultStrides); });
 }
 
-std::optional<Tensors> interpreter::evaluateShape(Operation *op, Operands in) {
+std::optional<Tensors> interpreter::evaluateShape(Operation *op, Operands in, const ShardPosition *shard) {
   return TypeSwitch<Operation *, std::optional<Tensors>>(op)
-      .Case([&](IotaOp op) { return single(iota(op)); })
+      .Case([&](IotaOp op) { return single(iota(op, shard)); })
       .Case([&](BroadcastOp op) { return single(broadcast(op, *in[0])); })
       .Case([&](ReshapeOp op) { return single(reshape(op, *in[0])); })
       .Case([&](TransposeOp op) { return single(transpose(*in[0], op.getPermutation())); })
@@ -226,10 +257,10 @@ std::optional<Tensors> interpreter::evaluateShape(Operation *op, Operands in) {
       .Case([&](ConcatOp op) { return single(concat(op, in)); })
       .Case([&](ConstrainOp) { return single(*in[0]); })
       .Case([&](ReverseOp op) { return single(reverse(op, *in[0])); })
-      .Case([&](GatherOp op) { return single(gather(op, *in[0], *in[1])); })
-      .Case([&](ScatterAddOp op) { return single(scatterAdd(op, *in[0], *in[1])); })
-      .Case([&](EmbeddingOp op) { return single(embedding(op, *in[0], *in[1])); })
-      .Case([&](EmbeddingGradOp op) { return single(embeddingGrad(op, *in[0], *in[1])); })
+      .Case([&](GatherOp op) { return single(gather(op, *in[0], *in[1], shard)); })
+      .Case([&](ScatterAddOp op) { return single(scatterAdd(op, *in[0], *in[1], shard)); })
+      .Case([&](EmbeddingOp op) { return single(embedding(op, *in[0], *in[1], shard)); })
+      .Case([&](EmbeddingGradOp op) { return single(embeddingGrad(op, *in[0], *in[1], shard)); })
       .Case([&](TopKOp op) { return sortRows(op, *in[0], /*descending=*/true); })
       .Case([&](SortOp op) { return sortRows(op, *in[0], op.getDescending()); })
       .Default([](Operation *) { return std::nullopt; });

@@ -13,8 +13,6 @@ using namespace p3d;
 using graph::tensorType;
 
 namespace {
-constexpr llvm::StringLiteral kGlobalTypeAttr = "dist.global_type";
-
 /// What has to be known of a value in global terms while types become local.
 struct GlobalValue {
   SmallVector<int64_t> shape;
@@ -97,12 +95,12 @@ private:
     bool isProgram = isa<graph::ProgramOp>(function.getOperation());
     for (auto [i, argument] : llvm::enumerate(body.getArguments())) {
       if (isProgram)
-        function.setArgAttr(i, kGlobalTypeAttr, TypeAttr::get(argument.getType()));
+        function.setArgAttr(i, dist::kGlobalTypeAttr, TypeAttr::get(argument.getType()));
       argument.setType(localType(argument));
     }
     if (isProgram)
       for (OpOperand &use : body.getTerminator()->getOpOperands())
-        function.setResultAttr(use.getOperandNumber(), kGlobalTypeAttr,
+        function.setResultAttr(use.getOperandNumber(), dist::kGlobalTypeAttr,
                                TypeAttr::get(tensorType(use.get()).clone(values[use.get()].shape)));
     for (Operation &op : llvm::make_early_inc_range(body))
       if (failed(rewriteOp(&op)))

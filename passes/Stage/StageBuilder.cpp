@@ -5,8 +5,6 @@ using namespace mlir;
 using namespace p3d;
 using namespace p3d::pipe;
 
-static constexpr StringLiteral kGlobalTypeAttr = "dist.global_type";
-
 StageBuilder::StageBuilder(const TrainingStep &step, const StagePlan &plan, dist::MeshAttr mesh)
     : step(step), plan(plan), mesh(mesh), builder(step.getProgram().getContext()) {}
 
@@ -163,9 +161,9 @@ BufferOp StageBuilder::argumentBuffer(int64_t stage, BlockArgument argument) {
   BufferOp buffer = createBuffer(stage, kind, nameOf(argument), argument.getType());
   if (DictionaryAttr attributes = program.getArgAttrDict(number))
     for (NamedAttribute attribute : attributes)
-      if (attribute.getName() != kGlobalTypeAttr)
+      if (attribute.getName() != dist::kGlobalTypeAttr)
         buffer->setAttr(attribute.getName(), attribute.getValue());
-  auto global = program.getArgAttrOfType<TypeAttr>(number, kGlobalTypeAttr);
+  auto global = program.getArgAttrOfType<TypeAttr>(number, dist::kGlobalTypeAttr);
   if (global && global.getValue() != argument.getType())
     buffer.setGlobalTypeAttr(global);
   stages[stage].buffers[argument] = buffer;

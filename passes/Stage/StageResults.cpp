@@ -46,7 +46,7 @@ LogicalResult StageBuilder::addResult(unsigned index) {
   BufferOp buffer = createBuffer(stage, BufferKind::Result, uniqueName(text), accumulatorType(type));
   if (DictionaryAttr attributes = program.getResultAttrDict(index))
     for (NamedAttribute attribute : attributes)
-      if (attribute.getName() != "dist.global_type")
+      if (attribute.getName() != dist::kGlobalTypeAttr)
         buffer->setAttr(attribute.getName(), attribute.getValue());
   accumulate(stage, kind, value, buffer);
   return success();
