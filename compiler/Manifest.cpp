@@ -103,11 +103,16 @@ json::Object ManifestWriter::groups() {
   json::Array tied;
   for (const std::vector<int64_t> &set : tiedSets)
     llvm::append_range(tied, toJson(order.getStageGroups(set)));
-  return json::Object{{"tp", toJson(order.getTpGroups())},
+  json::Object groups{{"tp", toJson(order.getTpGroups())},
                       {"dp", toJson(order.getDpGroups())},
                       {"pp", toJson(order.getPpGroups())},
                       {"tied", std::move(tied)},
                       {"norm", toJson(order.getNormGroups())}};
+  if (mesh.getTpMinor() > 1) {
+    groups["tp_major"] = toJson(order.getTpMajorGroups(mesh.getTpMinor()));
+    groups["tp_minor"] = toJson(order.getTpMinorGroups(mesh.getTpMinor()));
+  }
+  return groups;
 }
 
 json::Array ManifestWriter::ranks() {

@@ -59,6 +59,14 @@ RankGroups RankOrder::getTpGroups() const {
   return groupBy([](Coordinates at) { return std::pair(at.pp, at.dp); });
 }
 
+RankGroups RankOrder::getTpMinorGroups(int64_t minor) const {
+  return groupBy([&](Coordinates at) { return std::pair(at.pp * mesh.dp + at.dp, at.tp / minor); });
+}
+
+RankGroups RankOrder::getTpMajorGroups(int64_t minor) const {
+  return groupBy([&](Coordinates at) { return std::pair(at.pp * mesh.dp + at.dp, at.tp % minor); });
+}
+
 RankGroups RankOrder::getDpGroups() const {
   return groupBy([](Coordinates at) { return std::pair(at.tp, at.pp); });
 }

@@ -37,6 +37,9 @@ public:
 
   /// Groups of the ranks that differ in one coordinate alone, in its order; groups in the order of their first rank.
   RankGroups getTpGroups() const;
+  /// Of each tp group the `minor` neighbours, and the ranks that stand at one place among theirs.
+  RankGroups getTpMinorGroups(int64_t minor) const;
+  RankGroups getTpMajorGroups(int64_t minor) const;
   RankGroups getDpGroups() const;
   RankGroups getPpGroups() const;
   /// For each tp and dp coordinate the ranks of `stages`: the copies of a parameter that these stages share.

@@ -49,7 +49,7 @@ p3d_dtype toDType(int32_t dtype) { return p3d::info(p3d_dtype(dtype)).dtype; }
 extern "C" {
 
 int64_t p3d_axis_index(p3d_context *ctx, int32_t axis) {
-  return p3d::guard(ctx, [&] { return int64_t(ctx->at.along(toAxis(axis))); });
+  return p3d::guard(ctx, [&] { return int64_t(ctx->program.mesh.along(toAxis(axis), ctx->at)); });
 }
 
 void p3d_all_reduce(p3d_context *ctx, int32_t axis, int32_t group, int32_t kind,

@@ -13,6 +13,8 @@ int64_t MeshAttr::getSize(Axis axis) const {
   case Axis::DP: return getDp();
   case Axis::PP: return getPp();
   case Axis::MB: return getMb();
+  case Axis::TPMajor: return getTp() / getTpMinor();
+  case Axis::TPMinor: return getTpMinor();
   }
   llvm_unreachable("an axis");
 }
@@ -26,7 +28,7 @@ ParseResult parseAxes(AsmParser &parser, SmallVectorImpl<Axis> &axes) {
       return failure();
     auto axis = symbolizeAxis(word);
     if (!axis)
-      return parser.emitError(loc) << "'" << word << "' is no axis; expected tp, dp, pp or mb";
+      return parser.emitError(loc) << "'" << word << "' is no axis; expected tp, dp, pp, mb, tp_major or tp_minor";
     axes.push_back(*axis);
     return success();
   });
@@ -99,40 +101,23 @@ ShardingAttr ShardingAttr::replicated(MLIRContext *context, unsigned rank) {
   return get(context, SmallVector<DimSharding>(rank), {}, ReduceKind::Sum);
 }
 
+/// Whether `axes` name `axis` or what it is part of.
+static bool covers(ArrayRef<Axis> axes, Axis axis) {
+  bool isPart = axis == Axis::TPMajor || axis == Axis::TPMinor;
+  return llvm::is_contained(axes, axis) || (isPart && llvm::is_contained(axes, Axis::TP));
+}
+
+bool ShardingAttr::isUnreduced(Axis axis) const { return covers(getUnreduced(), axis); }
+
 int ShardingAttr::dimOf(Axis axis) const {
   for (auto [i, dim] : llvm::enumerate(getDims()))
-    if (llvm::is_contained(dim.axes, axis))
+    if (covers(dim.axes, axis))
       return i;
   return -1;
 }
 
 bool ShardingAttr::isReplicated() const {
   return getUnreduced().empty() && llvm::all_of(getDims(), [](const DimSharding &dim) { return dim.axes.empty(); });
-}
-
-ShardingAttr ShardingAttr::without(Axis axis) const {
-  SmallVector<DimSharding> dims(getDims());
-  for (DimSharding &dim : dims)
-    if (llvm::is_contained(dim.axes, axis)) {
-      assert(dim.axes.size() == 1 && "uncutting one of several axes needs the mesh");
-      dim = {};
-    }
-  SmallVector<Axis> unreduced(llvm::make_filter_range(getUnreduced(), [&](Axis other) { return other != axis; }));
-  return get(getContext(), dims, unreduced, unreduced.empty() ? ReduceKind::Sum : getReduce());
-}
-
-ShardingAttr ShardingAttr::withCut(unsigned dim, Axis axis, int64_t chunk) const {
-  SmallVector<DimSharding> dims(getDims());
-  dims[dim].axes.push_back(axis);
-  dims[dim].chunk = chunk;
-  return get(getContext(), dims, getUnreduced(), getReduce());
-}
-
-ShardingAttr ShardingAttr::withUnreduced(Axis axis, ReduceKind kind) const {
-  SmallVector<Axis> unreduced(getUnreduced());
-  unreduced.push_back(axis);
-  llvm::sort(unreduced);
-  return get(getContext(), getDims(), unreduced, kind);
 }
 
 SmallVector<int64_t> ShardingAttr::localShape(ArrayRef<int64_t> global, MeshAttr mesh) const {

@@ -7,7 +7,8 @@ include "dialects/Exec/ExecDialect.td"
 // The numbers are those of p3d_axis in runtime.h.
 def Exec_Group : I32EnumAttr<"Group", "which ranks take part", [
   I32EnumAttrCase<"TP", 0, "tp">, I32EnumAttrCase<"DP", 1, "dp">, I32EnumAttrCase<"PP", 2, "pp">,
-  I32EnumAttrCase<"Tied", 3, "tied">, I32EnumAttrCase<"Norm", 4, "norm">]> {
+  I32EnumAttrCase<"Tied", 3, "tied">, I32EnumAttrCase<"Norm", 4, "norm">,
+  I32EnumAttrCase<"TPMajor", 5, "tp_major">, I32EnumAttrCase<"TPMinor", 6, "tp_minor">]> {
   let cppNamespace = "::p3d::exec";
   let genSpecializedAttr = 0;
 }

@@ -59,7 +59,7 @@ public:
         {"stages", stages},
         {"target", module->hasAttr(exec::kEventsAttr) ? "cuda" : "cpu"},
         {"events", numberOf(exec::kEventsAttr, 0)},
-        {"mesh", json::Object{{"tp", mesh.getTp()}, {"pp", mesh.getPp()}, {"dp", mesh.getDp()}}},
+        {"mesh", json::Object{{"tp", mesh.getTp()}, {"pp", mesh.getPp()}, {"dp", mesh.getDp()}, {"tp_minor", mesh.getTpMinor()}}},
         {"rank_order", textOf(module, "p3d.rank_order", "tp-dp-pp")},
         {"microbatches", mesh.getMb()},
         {"global_batch", numberOf("p3d.global_batch", globalBatch)},

@@ -15,6 +15,10 @@ exec::GroupAttr groupOf(OpBuilder &builder, dist::Axis axis) {
     return exec::GroupAttr::get(builder.getContext(), exec::Group::DP);
   case dist::Axis::PP:
     return exec::GroupAttr::get(builder.getContext(), exec::Group::PP);
+  case dist::Axis::TPMajor:
+    return exec::GroupAttr::get(builder.getContext(), exec::Group::TPMajor);
+  case dist::Axis::TPMinor:
+    return exec::GroupAttr::get(builder.getContext(), exec::Group::TPMinor);
   case dist::Axis::MB:
     return {};
   }

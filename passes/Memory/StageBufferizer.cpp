@@ -175,7 +175,7 @@ private:
   LogicalResult emit(pipe::SynchronizeOp op) {
     auto group = exec::symbolizeGroup(op.getAxis());
     if (!group)
-      return op.emitOpError() << "is over '" << op.getAxis() << "'; expected tp, dp, pp or norm";
+      return op.emitOpError() << "is over '" << op.getAxis() << "'; expected tp, dp, pp, norm, tp_major or tp_minor";
     SmallVector<StringRef> names;
     for (Attribute name : op.getBuffers())
       names.push_back(cast<FlatSymbolRefAttr>(name).getValue());

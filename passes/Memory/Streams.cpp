@@ -24,6 +24,8 @@ std::optional<Place> placeOf(Value memory) {
 exec::Stream streamOf(exec::Group group) {
   switch (group) {
   case exec::Group::TP:
+  case exec::Group::TPMajor:
+  case exec::Group::TPMinor:
     return exec::Stream::TP;
   case exec::Group::DP:
     return exec::Stream::DP;

@@ -11,23 +11,14 @@ public:
       : builder(builder), op(op), value(value), global(global), mesh(mesh) {}
 
   LogicalResult moveTp() {
-    dist::ShardingAttr from = op.getFrom(), to = op.getTo();
-    int oldDim = from.dimOf(dist::Axis::TP), newDim = to.dimOf(dist::Axis::TP);
-    bool wasPartial = from.isUnreduced(dist::Axis::TP), isPartial = to.isUnreduced(dist::Axis::TP);
-    if (isPartial && !wasPartial)
-      return op.emitOpError() << "would make a complete value partial over tp";
-    if (wasPartial && !isPartial) {
-      if (newDim < 0)
-        allReduce(dist::Axis::TP);
-      else
-        reduceScatter(newDim, to.getDims()[newDim].chunk);
-    } else if (oldDim >= 0 && newDim >= 0 && (oldDim != newDim)) {
-      allToAll(oldDim, newDim, to.getDims()[newDim].chunk);
-    } else if (oldDim >= 0 && newDim < 0) {
-      allGather(oldDim);
-    } else if (oldDim < 0 && newDim >= 0) {
-      shardSlice(newDim, dist::Axis::TP, to.getDims()[newDim].chunk);
-    }
+    for (dist::Axis part : {dist::Axis::TPMajor, dist::Axis::TPMinor})
+      if (op.getTo().isUnreduced(part) && !op.getFrom().isUnreduced(part))
+        return op.emitOpError() << "would make a complete value partial over tp";
+    Part from(op.getFrom(), dist::Axis::TP), to(op.getTo(), dist::Axis::TP);
+    if (isUniform(op.getFrom()) && isUniform(op.getTo()))
+      moveOver(dist::Axis::TP, from, to, to.dim < 0 ? 0 : chunkOf(op.getTo(), to.dim));
+    else
+      moveOverParts(from);
     return success();
   }
 
@@ -51,6 +42,53 @@ public:
   Value result() const { return value; }
 
 private:
+  /// How a value lies over one axis.
+  struct Part {
+    int dim;
+    bool isPartial;
+    Part(dist::ShardingAttr sharding, dist::Axis axis) : dim(sharding.dimOf(axis)), isPartial(sharding.isUnreduced(axis)) {}
+  };
+
+  static int64_t chunkOf(dist::ShardingAttr sharding, int dim) { return sharding.getDims()[dim].chunk; }
+
+  /// Whether a value lies over tp_major as over tp_minor.
+  static bool isUniform(dist::ShardingAttr sharding) {
+    Part major(sharding, dist::Axis::TPMajor), minor(sharding, dist::Axis::TPMinor);
+    return major.dim == minor.dim && major.isPartial == minor.isPartial;
+  }
+
+  void moveOver(dist::Axis axis, Part from, Part to, int64_t chunk) {
+    if (from.isPartial && !to.isPartial) {
+      if (to.dim < 0)
+        allReduce(axis);
+      else
+        reduceScatter(to.dim, axis, chunk);
+    } else if (from.dim >= 0 && to.dim >= 0 && from.dim != to.dim) {
+      allToAll(from.dim, to.dim, axis, chunk);
+    } else if (from.dim >= 0 && to.dim < 0) {
+      allGather(from.dim, axis, std::min(global[from.dim], type().getDimSize(from.dim) * mesh.getSize(axis)));
+    } else if (from.dim < 0 && to.dim >= 0) {
+      shardSlice(to.dim, axis, chunk);
+    }
+  }
+
+  /// tp_minor cuts what tp_major has cut: its parts are given up first, and taken last.
+  void moveOverParts(Part whole) {
+    dist::ShardingAttr to = op.getTo();
+    Part major(op.getFrom(), dist::Axis::TPMajor), minor(op.getFrom(), dist::Axis::TPMinor);
+    Part newMajor(to, dist::Axis::TPMajor), newMinor(to, dist::Axis::TPMinor);
+    if (whole.dim >= 0 && whole.dim != newMajor.dim) {
+      allGather(whole.dim, dist::Axis::TP, global[whole.dim]);
+      major.dim = minor.dim = -1;
+    }
+    Part given = newMinor;
+    given.dim = newMinor.dim == minor.dim ? minor.dim : -1;
+    moveOver(dist::Axis::TPMinor, minor, given, 0);
+    int64_t minorRanks = newMinor.dim < 0 ? 1 : mesh.getSize(dist::Axis::TPMinor);
+    moveOver(dist::Axis::TPMajor, major, newMajor, newMajor.dim < 0 ? 0 : chunkOf(to, newMajor.dim) * minorRanks);
+    moveOver(dist::Axis::TPMinor, given, newMinor, newMinor.dim < 0 ? 0 : chunkOf(to, newMinor.dim));
+  }
+
   RankedTensorType type() const { return cast<RankedTensorType>(value.getType()); }
   RankedTensorType resized(RankedTensorType old, int dim, int64_t size) const {
     SmallVector<int64_t> shape(old.getShape());
@@ -64,18 +102,16 @@ private:
   void allReduce(dist::Axis axis) {
     value = builder.create<dist::AllReduceOp>(op.getLoc(), type(), kindAttr(), value, axisAttr(axis), op.getReasonAttr());
   }
-  void reduceScatter(int dim, int64_t chunk) {
+  void reduceScatter(int dim, dist::Axis axis, int64_t chunk) {
     value = builder.create<dist::ReduceScatterOp>(op.getLoc(), resized(type(), dim, chunk), kindAttr(), value, dimAttr(dim),
-                                                  axisAttr(dist::Axis::TP), op.getReasonAttr());
+                                                  axisAttr(axis), op.getReasonAttr());
   }
-  void allGather(int dim) {
-    value = builder.create<dist::AllGatherOp>(op.getLoc(), resized(type(), dim, global[dim]), value, dimAttr(dim),
-                                              axisAttr(dist::Axis::TP), op.getReasonAttr());
+  void allGather(int dim, dist::Axis axis, int64_t size) {
+    value = builder.create<dist::AllGatherOp>(op.getLoc(), resized(type(), dim, size), value, dimAttr(dim), axisAttr(axis), op.getReasonAttr());
   }
-  void allToAll(int from, int to, int64_t chunk) {
+  void allToAll(int from, int to, dist::Axis axis, int64_t chunk) {
     auto moved = resized(resized(type(), from, global[from]), to, chunk);
-    value = builder.create<dist::AllToAllOp>(op.getLoc(), moved, value, dimAttr(from), dimAttr(to), axisAttr(dist::Axis::TP),
-                                             op.getReasonAttr());
+    value = builder.create<dist::AllToAllOp>(op.getLoc(), moved, value, dimAttr(from), dimAttr(to), axisAttr(axis), op.getReasonAttr());
   }
   void shardSlice(int dim, dist::Axis axis, int64_t chunk) {
     value = builder.create<dist::ShardSliceOp>(op.getLoc(), resized(type(), dim, chunk), value, dimAttr(dim), axisAttr(axis));

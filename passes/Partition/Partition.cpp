@@ -199,7 +199,7 @@ private:
   void maskGradients(Operation *yield) {
     OpBuilder builder(yield);
     for (OpOperand &use : yield->getOpOperands()) {
-      int dim = values[use.get()].sharding.dimOf(dist::Axis::TP);
+      int dim = values[use.get()].sharding.dimOf(dist::Axis::TPMajor);
       if (dim >= 0 && isUneven(shardOf(use.get(), dim)))
         use.set(masked(builder, yield->getLoc(), use.get(), shardOf(use.get(), dim), 0));
     }

@@ -45,7 +45,7 @@ struct VerifyPartitionPass : partition::impl::VerifyPartitionBase<VerifyPartitio
       auto name = program.getResultAttrOfType<StringAttr>(i, graph::kNameAttr);
       auto sharding = program.getResultAttrOfType<dist::ShardingAttr>(i, dist::kShardingAttr);
       bool isGradient = name && name.getValue().starts_with("grads.");
-      if (sharding && sharding.isUnreduced(dist::Axis::TP) && !isGradient)
+      if (sharding && (sharding.isUnreduced(dist::Axis::TPMajor) || sharding.isUnreduced(dist::Axis::TPMinor)) && !isGradient)
         return program.emitOpError() << "result " << i << " is partial over tp and no gradient";
     }
     return WalkResult::advance();

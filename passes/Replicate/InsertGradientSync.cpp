@@ -12,6 +12,7 @@ namespace p3d {
 
 namespace {
 constexpr StringLiteral kGradientsOverTp = "parameters that tp replicates are used on values that it cuts";
+constexpr StringLiteral kGradientsOverGroups = "neighbours on tp hold the same part of a parameter and use it on different values";
 constexpr StringLiteral kGradientsOverDp = "gradients are sums over the batch, which dp cuts";
 constexpr StringLiteral kResults = "the loss and the metrics are sums over what the axis cuts";
 
@@ -41,7 +42,7 @@ public:
   LogicalResult run();
 
 private:
-  /// The buffers of `kind` that are partial over `axis`.
+  /// The buffers of `kind` that are partial over `axis` itself.
   FailureOr<SmallVector<BufferOp>> findPartial(BufferKind kind, Axis axis);
   LogicalResult synchronize(BufferKind kind, Axis axis, StringRef reason);
   void reduceTied();
@@ -86,6 +87,9 @@ LogicalResult Synchronizer::run() {
   // Copies of a parameter are summed when each is complete within its stage, and only their sum crosses the replicas.
   if (failed(synchronize(BufferKind::Gradient, Axis::TP, kGradientsOverTp)))
     return failure();
+  for (Axis part : {Axis::TPMajor, Axis::TPMinor})
+    if (failed(synchronize(BufferKind::Gradient, part, kGradientsOverGroups)))
+      return failure();
   reduceTied();
   if (failed(synchronize(BufferKind::Gradient, Axis::DP, kGradientsOverDp)) ||
       failed(synchronize(BufferKind::Result, Axis::TP, kResults)) ||
@@ -100,7 +104,7 @@ FailureOr<SmallVector<BufferOp>> Synchronizer::findPartial(BufferKind kind, Axis
   SmallVector<BufferOp> found;
   for (BufferOp buffer : stage.getBody().getOps<BufferOp>()) {
     auto sharding = buffer->getAttrOfType<ShardingAttr>(kShardingAttr);
-    if (buffer.getKind() != kind || !sharding || !sharding.isUnreduced(axis))
+    if (buffer.getKind() != kind || !sharding || !llvm::is_contained(sharding.getUnreduced(), axis))
       continue;
     if (sharding.getReduce() != dist::ReduceKind::Sum)
       return buffer.emitOpError() << "is combined by " << stringifyReduceKind(sharding.getReduce()) << " over "

@@ -20,7 +20,7 @@ using TiedOrders = std::map<int64_t, std::map<int64_t, SmallVector<StringRef>>>;
 constexpr StringLiteral kTied = "tied";
 
 /// C4: position of a sum of a gradient in the task.
-int rankOf(StringRef axis) { return axis == "tp" ? 0 : axis == kTied ? 1 : 2; }
+int rankOf(StringRef axis) { return axis.starts_with("tp") ? 0 : axis == kTied ? 1 : 2; }
 
 LogicalResult countSum(Operation *op, BufferOp buffer, StringRef axis, Sums &sums) {
   auto &counts = sums[buffer.getSymName()];
@@ -61,8 +61,8 @@ LogicalResult verifyBuffer(BufferOp buffer, MeshAttr mesh, std::map<std::string,
     return buffer.emitOpError() << "is summed " << found << " times over " << axis << ", expected " << int(partial);
   };
   auto sharding = buffer->getAttrOfType<ShardingAttr>(kShardingAttr);
-  for (Axis axis : {Axis::TP, Axis::DP})
-    if (failed(expect(stringifyAxis(axis), sharding && sharding.isUnreduced(axis) && mesh.getSize(axis) > 1)))
+  for (Axis axis : {Axis::TP, Axis::TPMajor, Axis::TPMinor, Axis::DP})
+    if (failed(expect(stringifyAxis(axis), sharding && llvm::is_contained(sharding.getUnreduced(), axis) && mesh.getSize(axis) > 1)))
       return failure();
   return expect(kTied, buffer.getKind() == BufferKind::Gradient && buffer->hasAttr(kTiedStagesAttr));
 }

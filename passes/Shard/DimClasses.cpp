@@ -75,6 +75,7 @@ void DimClasses::addOp(Operation *op) {
 
 void DimClasses::tie(Value a, Value b) {
   for (int64_t d = 0; d < tensorType(a).getRank(); ++d) {
+    ties.push_back({node(a, d), node(b, d)});
     int left = find(node(a, d)), right = find(node(b, d));
     nodeUnits[left] = std::gcd(nodeUnits[left], nodeUnits[right]);
     parent[right] = left;

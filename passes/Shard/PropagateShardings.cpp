@@ -33,9 +33,9 @@ std::string reasonFor(const Move &move) {
     return "the user wants it so";
   Operation *def = move.use->get().getDefiningOp();
   std::string source = def ? describe(def) : "an argument", user = describe(move.use->getOwner());
-  if (move.from.tpPartial || move.from.batchPartial)
+  if (move.from.isPartialOverTp() || move.from.batch.isPartial)
     return source + " leaves partial sums, " + user + " needs them complete";
-  if (move.from.tpDim >= 0 && move.to.tpDim < 0)
+  if (move.from.isCutOverTp() && !move.to.isCutOverTp())
     return user + " needs all parts of " + source;
   return user + " works on a part of " + source;
 }
@@ -180,13 +180,16 @@ struct PropagateShardingsPass : shard::impl::PropagateShardingsBase<PropagateSha
     DimClasses classes(module);
     if (microbatches == 0)
       microbatches = defaultMicrobatches(classes);
-    auto mesh = dist::MeshAttr::get(&getContext(), tp, pp, dp, microbatches);
+    classes.splitOver(tp);
+    auto meshFor = [&](ArrayRef<bool> cut) { return dist::MeshAttr::get(&getContext(), tp, pp, dp, microbatches, classes.minorRanks(tp, cut)); };
+    auto mesh = meshFor(SmallVector<bool>(classes.size(), true));
     if (failed(checkBatch(module, classes)))
       return signalPassFailure();
     FailureOr<UserShardings> user = readUserShardings(module, classes);
     if (failed(user) || (cutSequence != "auto" && failed(fixSequence(module, classes, *user, cutSequence == "on"))))
       return signalPassFailure();
     SmallVector<bool> cut = chooseTensorParallel(module, classes, mesh, *user);
+    mesh = meshFor(cut);
     ShardingAnalysis analysis(module, classes, {mesh, cut, &user->constraints});
     // In this order: where no choice can be right the search finds nothing to cut, and the analysis knows why.
     if (failed(analysis.run()) || failed(checkTensorParallel(module, classes, cut)))
@@ -237,7 +240,7 @@ struct PropagateShardingsPass : shard::impl::PropagateShardingsBase<PropagateSha
     int64_t most = 1;
     for (auto [cls, isCut] : llvm::enumerate(cut))
       if (isCut)
-        most = std::max(most, classes.unitsOf(cls));
+        most = std::max(most, classes.isSplit(cls) ? int64_t(tp) : classes.unitsOf(cls));
     auto programs = module.getOps<graph::ProgramOp>();
     if (tp <= most || programs.empty())
       return success();

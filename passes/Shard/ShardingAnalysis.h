@@ -15,17 +15,35 @@ inline constexpr llvm::StringLiteral kPrologueAttr = "graph.prologue";
 /// On a block: what it computes for each microbatch depends on no parameter, and is recomputed wherever it is needed.
 inline constexpr llvm::StringLiteral kSharedAttr = "graph.shared";
 
-/// Where a value lives. The axes dp and mb always cut together, the batch class, except in the prologue, which has no mb.
+/// Where a value lives over an axis: a dimension is cut, or partial values stand for their sum, or each rank has it whole.
+struct Part {
+  int8_t dim = -1;
+  bool isPartial = false;
+
+  static Part cut(int dim) { return {int8_t(dim), false}; }
+  static Part partial() { return {-1, true}; }
+  bool operator==(const Part &other) const { return dim == other.dim && isPartial == other.isPartial; }
+  bool operator!=(const Part &other) const { return !(*this == other); }
+};
+
+/// Where a value lives. tp is tp_major x tp_minor, which differ only about a split class (DimClasses). The axes dp and mb always cut together, the batch class,
+/// except in the prologue, which has no mb.
 struct Placement {
-  int8_t tpDim = -1, batchDim = -1;
-  bool tpPartial = false, batchPartial = false;
+  std::array<Part, 2> tp; ///< over tp_major and tp_minor
+  Part batch;
   graph::ReduceKind kind = graph::ReduceKind::Sum;
 
-  bool operator==(const Placement &other) const {
-    return std::tie(tpDim, batchDim, tpPartial, batchPartial) ==
-           std::tie(other.tpDim, other.batchDim, other.tpPartial, other.batchPartial);
-  }
+  bool isPartialOverTp() const { return tp[0].isPartial || tp[1].isPartial; }
+  bool isCutOverTp() const { return tp[0].dim >= 0 || tp[1].dim >= 0; }
+  void setTp(Part part) { tp = {part, part}; }
+  bool operator==(const Placement &other) const { return tp == other.tp && batch == other.batch; }
   bool operator!=(const Placement &other) const { return !(*this == other); }
+};
+
+/// What an operation cuts over an axis, or that it passes partial sums on.
+struct Cut {
+  int factor = -1;
+  bool passesPartial = false;
 };
 
 /// An operand that is needed under another placement than its value has.
@@ -70,7 +88,10 @@ private:
   mlir::LogicalResult runUpdate(graph::UpdateOp update);
   mlir::LogicalResult require(mlir::OpOperand &use, Placement to);
   mlir::FailureOr<int> batchFactor(mlir::Operation *op);
-  bool passesPartial(mlir::Operation *op, bool overTp) const;
+  bool passesPartial(mlir::Operation *op, llvm::function_ref<const Part &(const Placement &)> over, bool cheaper) const;
+  /// What tp_major and tp_minor cut where tp cuts `factor`, and where that is chosen.
+  std::array<Cut, 2> cutsOf(mlir::Operation *op, int factor) const;
+  std::array<Cut, 2> chooseTpCuts(mlir::Operation *op) const;
   int chooseTpFactor(mlir::Operation *op) const;
   bool mayCut(mlir::Operation *op, int factor) const;
   bool isWideSequence(mlir::Value value) const;
@@ -80,12 +101,14 @@ private:
   int sequenceDim(mlir::Value value) const;
   std::optional<int> constrainedTpFactor(mlir::Operation *op) const;
   double moveCost(mlir::Value value, const Placement &from, const Placement &to) const;
-  void addFlops(mlir::Operation *op, int tpFactor);
+  void addFlops(mlir::Operation *op, const std::array<Cut, 2> &cuts);
   Placement argumentPlacement(mlir::Value argument) const;
   Placement gradientTarget(mlir::Value result) const;
   int64_t batchParts() const;
+  /// Ranks of tp_major and tp_minor; all and 1 where no class is split.
+  int64_t ranksOf(bool isMinor) const { return isMinor ? options.mesh.getTpMinor() : options.mesh.getTp() / options.mesh.getTpMinor(); }
   int64_t bytesOf(mlir::Value value) const;
-  double cutOf(int cls) const;
+  double cutOf(int cls, bool isFine) const;
   mlir::InFlightDiagnostic error(mlir::Operation *op);
 
   mlir::ModuleOp module;

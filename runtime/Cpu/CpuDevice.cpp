@@ -34,7 +34,7 @@ double CpuDevice::gradientNorm(p3d_context &context) {
   const Program &program = context.program;
   double sum = 0;
   for (const Param &param : program.params) {
-    if (param.grad < 0 || !ownsCopy(param, context.at, program.normAxes))
+    if (param.grad < 0 || !ownsCopy(param, program.mesh, context.at, program.normAxes))
       continue;
     // Padding is zero, so the storage can be taken as a whole.
     int64_t count = localLayout(param, program.mesh, context.at).storageCount();

@@ -34,7 +34,7 @@ double CudaDevice::gradientNorm(p3d_context &context) {
   if (!normTable.memory) {
     std::vector<p3d_cuda_tensor> tensors;
     for (const Param &param : context.program.params)
-      if (param.grad >= 0 && ownsCopy(param, context.at, context.program.normAxes))
+      if (param.grad >= 0 && ownsCopy(param, context.program.mesh, context.at, context.program.normAxes))
         tensors.push_back(tensorOf(param, context, 0));
     normTable = makeTable(tensors);
   }

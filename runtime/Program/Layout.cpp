@@ -54,7 +54,7 @@ Layout localLayout(const Param &param, const Mesh &mesh, Coordinates at) {
   for (const Shard &shard : param.shards) {
     int64_t index = 0;
     for (p3d_axis axis : shard.axes)
-      index = index * mesh.along(axis) + at.along(axis);
+      index = index * mesh.along(axis) + mesh.along(axis, at);
     int64_t begin = std::min(index * shard.chunk, param.pieceShape[shard.dim]);
     int64_t end = std::min(begin + shard.chunk, param.pieceShape[shard.dim]);
     layout.start[shard.dim] = param.pieceOffset[shard.dim] + begin;
@@ -84,7 +84,7 @@ Layout localLayout(const Value &value, const Program &program, Coordinates at,
   for (const ValueShard &shard : value.shards) {
     int64_t index = 0, parts = 1;
     for (p3d_axis axis : shard.axes) {
-      index = index * program.mesh.along(axis) + at.along(axis);
+      index = index * program.mesh.along(axis) + program.mesh.along(axis, at);
       parts *= program.mesh.along(axis);
     }
     if (shard.byMicrobatch) {
@@ -98,14 +98,14 @@ Layout localLayout(const Value &value, const Program &program, Coordinates at,
   return layout;
 }
 
-bool ownsCopy(const Param &param, Coordinates at,
+bool ownsCopy(const Param &param, const Mesh &mesh, Coordinates at,
               const std::vector<p3d_axis> &axes) {
-  if (!param.countsInNorm)
-    return false;
-  for (p3d_axis axis : axes)
-    if (axis != P3D_PP && !param.isShardedOver(axis) && at.along(axis) != 0)
-      return false;
-  return true;
+  auto isFirst = [&](p3d_axis axis) {
+    return !covers(axes, axis) || param.isShardedOver(axis) ||
+           mesh.along(axis, at) == 0;
+  };
+  return param.countsInNorm && isFirst(P3D_TP_MAJOR) && isFirst(P3D_TP_MINOR) &&
+         isFirst(P3D_DP);
 }
 
 } // namespace p3d

@@ -36,7 +36,7 @@ Layout localLayout(const Value &value, const Program &program, Coordinates at,
 /// True for exactly one holder of each element over all ranks: index 0 of the
 /// axes that `param` is replicated over, in the stage that counts it. `axes`
 /// are those along which copies are to be told apart.
-bool ownsCopy(const Param &param, Coordinates at,
+bool ownsCopy(const Param &param, const Mesh &mesh, Coordinates at,
               const std::vector<p3d_axis> &axes);
 
 } // namespace p3d

@@ -17,22 +17,42 @@ const char *axisName(p3d_axis axis) {
     return "tied";
   case P3D_NORM:
     return "norm";
+  case P3D_TP_MAJOR:
+    return "tp_major";
+  case P3D_TP_MINOR:
+    return "tp_minor";
   }
   internalError("axis number {} is not one of runtime.h", int(axis));
 }
 
-int Coordinates::along(p3d_axis axis) const {
-  if (axis == P3D_TP)
-    return tp;
-  if (axis == P3D_DP)
-    return dp;
-  if (axis == P3D_PP)
-    return pp;
+bool covers(const std::vector<p3d_axis> &axes, p3d_axis axis) {
+  bool isPart = axis == P3D_TP_MAJOR || axis == P3D_TP_MINOR;
+  return std::any_of(axes.begin(), axes.end(), [&](p3d_axis other) {
+    return other == axis || (isPart && other == P3D_TP);
+  });
+}
+
+int Mesh::along(p3d_axis axis, Coordinates at) const {
+  switch (axis) {
+  case P3D_TP:
+    return at.tp;
+  case P3D_DP:
+    return at.dp;
+  case P3D_PP:
+    return at.pp;
+  case P3D_TP_MAJOR:
+    return at.tp / tpMinor;
+  case P3D_TP_MINOR:
+    return at.tp % tpMinor;
+  case P3D_TIED:
+  case P3D_NORM:
+    break;
+  }
   internalError("the group {} is no axis of the mesh", axisName(axis));
 }
 
 int Mesh::along(p3d_axis axis) const {
-  return Coordinates{tp, pp, dp}.along(axis);
+  return along(axis, {tp - 1, pp - 1, dp - 1}) + 1;
 }
 
 int Mesh::rankOf(Coordinates at) const {
@@ -50,15 +70,14 @@ Coordinates Mesh::coordinates(int rank) const {
 
 std::vector<int> Mesh::group(Coordinates at,
                              const std::vector<p3d_axis> &axes) const {
-  auto varies = [&](p3d_axis axis) {
-    return std::find(axes.begin(), axes.end(), axis) != axes.end();
-  };
   std::vector<int> members;
   for (int rank = 0; rank < size(); ++rank) {
     Coordinates other = coordinates(rank);
-    if ((varies(P3D_TP) || other.tp == at.tp) &&
-        (varies(P3D_PP) || other.pp == at.pp) &&
-        (varies(P3D_DP) || other.dp == at.dp))
+    auto isAlike = [&](p3d_axis axis) {
+      return covers(axes, axis) || along(axis, other) == along(axis, at);
+    };
+    if (isAlike(P3D_TP_MAJOR) && isAlike(P3D_TP_MINOR) && isAlike(P3D_PP) &&
+        isAlike(P3D_DP))
       members.push_back(rank);
   }
   return members;

@@ -17,7 +17,11 @@ template <typename T> struct Word {
   T value;
 };
 constexpr Word<p3d_axis> axisWords[] = {
-    {"tp", P3D_TP}, {"dp", P3D_DP}, {"pp", P3D_PP}};
+    {"tp", P3D_TP},
+    {"dp", P3D_DP},
+    {"pp", P3D_PP},
+    {"tp_major", P3D_TP_MAJOR},
+    {"tp_minor", P3D_TP_MINOR}};
 constexpr Word<Role> roleWords[] = {{"param", Role::Param},
                                     {"frozen", Role::Frozen},
                                     {"buffer", Role::Buffer},
@@ -125,7 +129,8 @@ Program read(const json &j) {
   program.stages = j.at("stages");
   const json &mesh = j.at("mesh");
   program.mesh = {mesh.at("tp"), mesh.at("pp"), mesh.at("dp"),
-                  j.value("rank_order", "tp-dp-pp") == "tp-pp-dp"};
+                  j.value("rank_order", "tp-dp-pp") == "tp-pp-dp",
+                  mesh.value("tp_minor", 1)};
   program.microbatches = j.at("microbatches");
   program.globalBatch = j.at("global_batch");
   program.tokensPerStep = j.value("tokens_per_step", int64_t(0));
@@ -215,6 +220,10 @@ void check(const Program &program) {
     internalError("description of the program: stage {} of {} does not fit the "
                   "mesh {}x{}x{}",
                   program.stage, program.stages, mesh.tp, mesh.pp, mesh.dp);
+  if (mesh.tpMinor < 1 || mesh.tp % mesh.tpMinor != 0)
+    internalError("description of the program: {} ranks of tp do not fall "
+                  "into groups of {}",
+                  mesh.tp, mesh.tpMinor);
   if (program.events < 0)
     internalError("description of the program: {} events", program.events);
   checkRange(program, "the zero region", program.zeroOffset, program.zeroBytes);
@@ -255,8 +264,7 @@ void check(const Program &program) {
 
 bool Param::isShardedOver(p3d_axis axis) const {
   for (const Shard &shard : shards)
-    if (std::find(shard.axes.begin(), shard.axes.end(), axis) !=
-        shard.axes.end())
+    if (covers(shard.axes, axis))
       return true;
   return false;
 }

@@ -90,7 +90,7 @@ static void convert(p3d_dtype from, const char *source, p3d_dtype to,
 static void writeOwned(const Program &program, Coordinates at,
                        const Param &param, Device &device, int64_t offset,
                        p3d_dtype dtype, const TensorView &view) {
-  if (!ownsCopy(param, at, {P3D_TP, P3D_DP}))
+  if (!ownsCopy(param, program.mesh, at, {P3D_TP, P3D_DP}))
     return;
   int64_t from = info(dtype).bytes, to = info(view.dtype).bytes;
   Layout layout = localLayout(param, program.mesh, at);

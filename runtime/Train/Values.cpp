@@ -20,20 +20,21 @@ valueTensors(const std::vector<const Program *> &programs) {
   return tensors;
 }
 
-static bool isCopy(const Value &value, Coordinates at) {
-  auto cuts = [&](p3d_axis axis) {
-    return std::any_of(
-        value.shards.begin(), value.shards.end(), [&](const ValueShard &shard) {
-          return std::count(shard.axes.begin(), shard.axes.end(), axis) > 0;
-        });
+static bool isCopy(const Value &value, const Mesh &mesh, Coordinates at) {
+  auto firstHas = [&](p3d_axis axis) {
+    return mesh.along(axis, at) != 0 &&
+           std::none_of(value.shards.begin(), value.shards.end(),
+                        [&](const ValueShard &shard) {
+                          return covers(shard.axes, axis);
+                        });
   };
-  return (at.tp != 0 && !cuts(P3D_TP)) || (at.dp != 0 && !cuts(P3D_DP));
+  return firstHas(P3D_TP_MAJOR) || firstHas(P3D_TP_MINOR) || firstHas(P3D_DP);
 }
 
 void exportValues(const Program &program, Coordinates at, int64_t mb,
                   int64_t slot, Device &device, const SafetensorsFile &file) {
   for (const Value &value : program.values) {
-    if (isCopy(value, at))
+    if (isCopy(value, program.mesh, at))
       continue;
     const TensorView &view =
         file.expect(value.name, value.dtype, value.paddedShape);

@@ -18,6 +18,10 @@ NcclTransport::NcclTransport(const Program &program, int rank, const Control &co
     return group;
   };
   groups[{P3D_TP, 0}] = make(P3D_TP, 0, P3D_STREAM_TP, "tp", 0);
+  if (program.mesh.tpMinor > 1) {
+    groups[{P3D_TP_MAJOR, 0}] = make(P3D_TP_MAJOR, 0, P3D_STREAM_TP, "tp_major", 0);
+    groups[{P3D_TP_MINOR, 0}] = make(P3D_TP_MINOR, 0, P3D_STREAM_TP, "tp_minor", 0);
+  }
   groups[{P3D_DP, 0}] = make(P3D_DP, 0, P3D_STREAM_DP, "dp", 0);
   forward = make(P3D_PP, 0, P3D_STREAM_FORWARD, "forward", 0);
   backward = make(P3D_PP, 0, P3D_STREAM_BACKWARD, "backward", 0);

@@ -13,6 +13,8 @@ std::vector<int> groupMembers(const Program &program, Coordinates at,
   case P3D_TP:
   case P3D_DP:
   case P3D_PP:
+  case P3D_TP_MAJOR:
+  case P3D_TP_MINOR:
     return program.mesh.group(at, {axis});
   case P3D_NORM:
     return program.mesh.group(at, program.normAxes);

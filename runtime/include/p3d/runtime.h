@@ -25,7 +25,8 @@ typedef enum {
 } p3d_dtype;
 
 /* Groups of ranks. A tied group is numbered by its index in the program's "tied_groups". */
-typedef enum { P3D_TP = 0, P3D_DP = 1, P3D_PP = 2, P3D_TIED = 3, P3D_NORM = 4 } p3d_axis;
+/* tp falls into groups of neighbours: tp_minor counts the ranks of a group, tp_major the groups. */
+typedef enum { P3D_TP = 0, P3D_DP = 1, P3D_PP = 2, P3D_TIED = 3, P3D_NORM = 4, P3D_TP_MAJOR = 5, P3D_TP_MINOR = 6 } p3d_axis;
 
 typedef enum { P3D_SUM = 0, P3D_MAX = 1, P3D_MIN = 2, P3D_PROD = 3, P3D_AND = 4, P3D_OR = 5 } p3d_reduce_kind;
 
@@ -38,7 +39,8 @@ extern const char p3d_program[];      /* the description of the program, JSON, N
 extern const p3d_task p3d_tasks[];    /* in the order of the program's "tasks" */
 
 /* Fields of p3d_program (sizes in bytes, offsets from the arena's base, shapes row-major):
- * { "version":1, "model":"..", "stage":k, "stages":n, "mesh":{"tp":..,"pp":..,"dp":..}, "rank_order":"tp-dp-pp",
+ * { "version":1, "model":"..", "stage":k, "stages":n, "mesh":{"tp":..,"pp":..,"dp":..,"tp_minor":.. (default 1)},
+ *   "rank_order":"tp-dp-pp",
  *   "microbatches":m, "global_batch":B, "tokens_per_step":T, "fingerprint":"hex of the whole compile",
  *   "target":"cpu|cuda" (default cpu), "events":E (default 0),
  *   "arena_bytes":N, "workspace_bytes":N (the last of the arena, for matrix products on a device), "slots":s, "optimizer":"adamw|sgd|none",
@@ -109,7 +111,7 @@ void p3d_wait(p3d_context *ctx, int32_t event, int32_t stream);
 /* ---- Services: defined by the runtime. On a CPU all block until done; all have the run's deadline; `operation` indexes
  * "operations" and is what a message names. Reductions add in the order of the rank index in the group. --------- */
 
-/* Index of this rank on the axis (0-based) and its size; tp, dp or pp. */
+/* Index of this rank on the axis (0-based); tp, dp, pp, tp_major or tp_minor. */
 int64_t p3d_axis_index(p3d_context *ctx, int32_t axis);
 
 /* In place over `count` elements. `group` numbers the tied group for P3D_TIED, else 0. Floats of 16 bits are reduced in

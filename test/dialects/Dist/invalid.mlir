@@ -1,7 +1,7 @@
 // Shardings that cannot be read.
 // RUN: p3dc-opt %s -split-input-file -verify-diagnostics
 
-// expected-error @+1 {{'ep' is no axis; expected tp, dp, pp or mb}}
+// expected-error @+1 {{'ep' is no axis; expected tp, dp, pp, mb, tp_major or tp_minor}}
 func.func @axis(%x: tensor<4xf32> {dist.sharding = #dist.sharding<[{ep:2}]>}) {
   return
 }

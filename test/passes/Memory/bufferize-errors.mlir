@@ -75,7 +75,7 @@ pipe.stage @stage0 index 0 layers [0, 0] attributes {slots = 1 : i64, order = ["
 pipe.stage @stage0 index 0 layers [0, 0] attributes {slots = 1 : i64, order = ["S"]} {
   pipe.buffer result @loss : tensor<f32>
   pipe.task synchronize {
-    // expected-error @below {{is over 'ep'; expected tp, dp, pp or norm}}
+    // expected-error @below {{is over 'ep'; expected tp, dp, pp, norm, tp_major or tp_minor}}
     pipe.synchronize [@loss] over "ep" why "test"
   }
 }

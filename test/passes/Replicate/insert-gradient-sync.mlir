@@ -47,6 +47,23 @@ module attributes {dist.mesh = #dist.mesh<tp = 2, pp = 2, dp = 2, mb = 2>} {
 
 // -----
 
+// Two key heads over four ranks: the pairs that share one complete its gradient, once a step.
+// CHECK-LABEL: pipe.stage @shared_heads
+// CHECK: pipe.synchronize [@grads.k] over "tp_minor" why "neighbours on tp hold the same part of a parameter and use it on different values"
+// CHECK-NEXT: }
+module attributes {dist.mesh = #dist.mesh<tp = 4, pp = 1, dp = 1, mb = 2, tp_minor = 2>} {
+  pipe.stage @shared_heads index 0 layers [0, 0] {
+    pipe.buffer parameter @k : tensor<4x8xf32>
+    pipe.buffer parameter @q : tensor<4x8xf32>
+    pipe.buffer gradient @grads.k : tensor<4x8xf32> {dist.sharding = #dist.sharding<[{},{tp_major:8}] unreduced{tp_minor}>, pipe.of = @k}
+    pipe.buffer gradient @grads.q : tensor<4x8xf32> {dist.sharding = #dist.sharding<[{},{tp:8}]>, pipe.of = @q}
+    pipe.task backward {
+    }
+  }
+}
+
+// -----
+
 // What is complete first is reduced first, and lies first in memory: the buffer that the first backward operation adds to.
 // CHECK-LABEL: pipe.stage @order
 // CHECK: pipe.buffer gradient @grads.b

@@ -132,7 +132,7 @@ void runBlock(graph::BlockOp block) {
   SCOPED_TRACE(block.getSymName().str());
   std::mt19937 random(7);
   OwningOpRef<ModuleOp> module(ModuleOp::create(block.getLoc()));
-  (*module)->setAttr(dist::kMeshAttr, dist::MeshAttr::get(block.getContext(), 1, 1, 1, 1));
+  (*module)->setAttr(dist::kMeshAttr, dist::MeshAttr::get(block.getContext(), 1, 1, 1, 1, 1));
   auto copy = cast<graph::BlockOp>(block->clone());
   module->push_back(copy);
   addStage(copy);

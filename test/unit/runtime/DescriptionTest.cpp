@@ -60,6 +60,8 @@ TEST(Description, Faults) {
            Case{R"({"stage":1})", "stage 1 of 1 does not fit the mesh 1x1x2"},
            Case{R"({"mesh":{"dp":0}})",
                 "stage 0 of 1 does not fit the mesh 1x1x0"},
+           Case{R"({"mesh":{"tp_minor":2}})",
+                "1 ranks of tp do not fall into groups of 2"},
            Case{R"({"zero":{"bytes":200}})",
                 "the zero region at [16, 216) is outside the arena of 128 "
                 "bytes"},

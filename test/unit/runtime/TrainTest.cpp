@@ -110,17 +110,32 @@ TEST(Initialisation, PaddingIsZero) {
   EXPECT_EQ(local[2], 0);
 }
 
+TEST(Meshes, NeighboursOnTp) {
+  Mesh mesh{4, 2, 1, false, 2};
+  EXPECT_EQ(mesh.along(P3D_TP_MAJOR), 2);
+  EXPECT_EQ(mesh.along(P3D_TP_MINOR), 2);
+  Coordinates at = mesh.coordinates(7); // tp 3, pp 1
+  EXPECT_EQ(mesh.along(P3D_TP_MAJOR, at), 1);
+  EXPECT_EQ(mesh.along(P3D_TP_MINOR, at), 1);
+  EXPECT_THAT(mesh.group(at, {P3D_TP_MINOR}), ElementsAre(6, 7));
+  EXPECT_THAT(mesh.group(at, {P3D_TP_MAJOR}), ElementsAre(5, 7));
+  EXPECT_THAT(mesh.group(at, {P3D_TP}), ElementsAre(4, 5, 6, 7));
+}
+
 TEST(Layouts, OneOwnerPerElement) {
-  Mesh mesh{2, 1, 2};
+  Mesh mesh{4, 1, 2, false, 2};
   for (std::vector<Shard> shards : {std::vector<Shard>{},
-                                    {{0, {P3D_TP}, 3}},
+                                    {{0, {P3D_TP}, 2}},
+                                    {{0, {P3D_TP_MAJOR}, 3}},
+                                    {{0, {P3D_TP_MINOR}, 3}},
                                     {{0, {P3D_DP}, 3}},
-                                    {{0, {P3D_DP, P3D_TP}, 2}}}) {
+                                    {{0, {P3D_DP, P3D_TP_MAJOR}, 2}},
+                                    {{0, {P3D_DP, P3D_TP}, 1}}}) {
     Param param = weight({6}, shards);
     std::vector<int> owners(6);
-    for (int rank = 0; rank < 4; ++rank) {
+    for (int rank = 0; rank < mesh.size(); ++rank) {
       Coordinates at = mesh.coordinates(rank);
-      if (ownsCopy(param, at, {P3D_TP, P3D_DP}))
+      if (ownsCopy(param, mesh, at, {P3D_TP, P3D_DP}))
         localLayout(param, mesh, at)
             .forEachRun([&](int64_t global, int64_t, int64_t count) {
               for (int64_t i = 0; i < count; ++i)
