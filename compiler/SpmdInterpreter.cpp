@@ -41,7 +41,7 @@ private:
   /// Rows of `dim` that rank `rank` holds of `whole`; 0 beyond the end.
   Tensor sliced(const Tensor &whole, size_t rank, dist::Axis axis, int64_t dim, Value result) const {
     int64_t chunk = graph::tensorType(result).getDimSize(dim);
-    return rowsOf(whole, dim, placeOf(rank).indexOn(axis) * chunk, chunk);
+    return rowsOf(whole, dim, placeOf(rank).indexOn(axis, mesh) * chunk, chunk);
   }
 
   dist::MeshAttr mesh;

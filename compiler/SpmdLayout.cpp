@@ -52,10 +52,14 @@ bool areSame(const Tensor &a, int64_t i, const Tensor &b, int64_t j) {
 
 Place Place::ofRank(size_t rank, int64_t microbatch, dist::MeshAttr mesh) { return {int64_t(rank) % mesh.getTp(), int64_t(rank) / mesh.getTp(), microbatch}; }
 
-int64_t &Place::indexOn(dist::Axis axis) {
+int64_t Place::indexOn(dist::Axis axis, dist::MeshAttr mesh) const {
   switch (axis) {
   case dist::Axis::TP:
     return tp;
+  case dist::Axis::TPMajor:
+    return tp / mesh.getTpMinor();
+  case dist::Axis::TPMinor:
+    return tp % mesh.getTpMinor();
   case dist::Axis::DP:
     return dp;
   case dist::Axis::MB:
@@ -66,10 +70,22 @@ int64_t &Place::indexOn(dist::Axis axis) {
   llvm_unreachable("pp cuts no dimension");
 }
 
+Place Place::movedTo(dist::Axis axis, int64_t index, dist::MeshAttr mesh) const {
+  Place place = *this;
+  int64_t by = index - indexOn(axis, mesh);
+  if (axis == dist::Axis::DP)
+    place.dp += by;
+  else if (axis == dist::Axis::MB)
+    place.mb += by;
+  else
+    place.tp += axis == dist::Axis::TPMajor ? by * mesh.getTpMinor() : by;
+  return place;
+}
+
 int64_t Place::indexOn(ArrayRef<dist::Axis> axes, dist::MeshAttr mesh) const {
   int64_t index = 0;
   for (dist::Axis axis : axes)
-    index = index * mesh.getSize(axis) + indexOn(axis);
+    index = index * mesh.getSize(axis) + indexOn(axis, mesh);
   return index;
 }
 
@@ -78,8 +94,7 @@ std::string Place::describe() const { return llvm::formatv("tp={0} dp={1} mb={2}
 SmallVector<size_t> p3d::spmd::peersOf(size_t rank, dist::Axis axis, dist::MeshAttr mesh) {
   SmallVector<size_t> peers;
   for (int64_t i = 0; i < mesh.getSize(axis); ++i) {
-    Place place = Place::ofRank(rank, 0, mesh);
-    place.indexOn(axis) = i;
+    Place place = Place::ofRank(rank, 0, mesh).movedTo(axis, i, mesh);
     peers.push_back(place.dp * mesh.getTp() + place.tp);
   }
   return peers;
@@ -135,7 +150,7 @@ Tensor p3d::spmd::shardOf(const Tensor &whole, dist::ShardingAttr sharding, cons
 void Assembly::add(const Place &place, Tensor shard) {
   Place first = place;
   for (dist::Axis axis : sharding.getUnreduced())
-    first.indexOn(axis) = 0;
+    first = first.movedTo(axis, 0, mesh);
   for (auto &[known, sum] : shards)
     if (std::tie(known.tp, known.dp, known.mb) == std::tie(first.tp, first.dp, first.mb))
       return combineInto(sum, shard, graph::ReduceKind(uint32_t(sharding.getReduce())));

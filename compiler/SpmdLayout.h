@@ -15,8 +15,9 @@ struct Place {
   int64_t tp, dp, mb;
 
   static Place ofRank(size_t rank, int64_t microbatch, dist::MeshAttr mesh);
-  int64_t &indexOn(dist::Axis axis);
-  int64_t indexOn(dist::Axis axis) const { return Place(*this).indexOn(axis); }
+  int64_t indexOn(dist::Axis axis, dist::MeshAttr mesh) const;
+  /// The place that differs in its index on `axis` alone.
+  Place movedTo(dist::Axis axis, int64_t index, dist::MeshAttr mesh) const;
   /// The number of the shard that it holds of a dimension cut over `axes`, the major one first.
   int64_t indexOn(llvm::ArrayRef<dist::Axis> axes, dist::MeshAttr mesh) const;
   std::string describe() const;

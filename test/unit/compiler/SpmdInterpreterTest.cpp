@@ -87,7 +87,8 @@ INSTANTIATE_TEST_SUITE_P(Meshes, Models,
                          testing::Values(Case{"gpt2_tiny", {2, 1, 1}, 1}, Case{"gpt2_tiny", {4, 1, 1}, 2}, Case{"gpt2_tiny", {2, 1, 2}, 2, "on"},
                                          Case{"gpt2_tiny_oddvocab", {4, 1, 1}, 1}, Case{"gpt2_tiny_oddvocab", {2, 1, 2}, 2}, Case{"llama_tiny", {4, 1, 1}, 1},
                                          Case{"llama_tiny", {2, 1, 2}, 2}, Case{"llama_tiny", {3, 1, 1}, 1}, Case{"mixtral_tiny", {2, 1, 2}, 1},
-                                         Case{"mixtral_tiny", {4, 1, 1}, 1}, Case{"bert_tiny_mlm", {2, 1, 2}, 2}));
+                                         Case{"mixtral_tiny", {4, 1, 1}, 1},
+                                         Case{"mixtral_tiny", {4, 1, 2}, 1, "on"}, Case{"llama_tiny", {8, 1, 1}, 2}, Case{"bert_tiny_mlm", {2, 1, 2}, 2}));
 
 /// What a module says, on inputs 0, 1, 2 ... of its arguments' whole types.
 class Faults : public testing::Test {
