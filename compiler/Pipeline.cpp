@@ -60,6 +60,7 @@ void buildShard(OpPassManager &passes, const Options &options) {
   passes.addPass(shard::createSumProductsFirst());
   passes.addPass(shard::createPropagateShardings(
       {options.mesh.tp, options.mesh.pp, options.mesh.dp, options.microbatches.value_or(0), options.sequenceParallel}));
+  passes.addPass(shard::createShareGathers());
   passes.addPass(shard::createVerifyShardings());
 }
 

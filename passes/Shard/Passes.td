@@ -57,6 +57,19 @@ def PropagateShardings : Pass<"p3d-propagate-shardings", "mlir::ModuleOp"> {
     Option<"cutSequence", "cut-sequence", "std::string", "\"auto\"", "whether tp cuts the sequence, dimension 1 of the integer inputs: auto, on or off">];
 }
 
+def ShareGathers : Pass<"p3d-share-gathers", "mlir::ModuleOp"> {
+  let summary = "no gather behind element-wise operations on values that another use has gathered";
+  let description = [{
+    A value that tp cuts is gathered for one use, and what element-wise operations make of its parts for another. The second gather goes: the operations are done on the whole value, where
+    all of their operands are whole without a collective (constants, masks of replicated numbers).
+
+        %w = gather %x
+        %m = graph.select %p, %x, %zero      ->      %g = graph.select %whole_p, %w, %whole_zero
+        %g = gather %m
+  }];
+  let dependentDialects = ["::p3d::dist::DistDialect"];
+}
+
 def VerifyShardings : Pass<"p3d-verify-shardings", "mlir::ModuleOp"> {
   let summary = "the invariant of the shard level: every value has a sharding and every operation's operands agree with its factors";
 }
