@@ -31,6 +31,7 @@ private:
   json::Array collectives(const Traffic &traffic);
   json::Array transfers(const Traffic &traffic);
   json::Object schedule();
+  json::Array classes();
   json::Array layersPerStage();
   void addFlops(json::Object &manifest);
   double secondsOf(StageOp stage, TaskKind kind);
@@ -81,10 +82,28 @@ json::Object ManifestWriter::makePlan() {
   json::Object described = describeParameters(stages);
   for (auto &[name, entry] : *described.getObject("names"))
     parameters[name] = *entry.getAsObject()->get("sharding");
-  plan["stages"] = layersPerStage();
+  if (llvm::any_of(stages, [](StageOp stage) { return stage.getLayers()[1] >= stage.getLayers()[0]; }))
+    plan["stages"] = layersPerStage();
+  plan["classes"] = classes();
   plan["schedule"] = inputs.schedule;
   plan["sharding"] = std::move(parameters);
   return plan;
+}
+
+/// The dimensions that are cut alike, and over which axis.
+json::Array ManifestWriter::classes() {
+  json::Array array;
+  if (auto described = module->getAttrOfType<ArrayAttr>(dist::kClassesAttr))
+    for (auto entry : described.getAsRange<DictionaryAttr>()) {
+      json::Object dims;
+      for (NamedAttribute argument : entry.getAs<DictionaryAttr>("dims"))
+        dims[argument.getName().getValue()] = json::Array(cast<DenseI64ArrayAttr>(argument.getValue()).asArrayRef());
+      StringRef axis = entry.getAs<StringAttr>("axis").getValue();
+      array.push_back(json::Object{{"axis", axis.empty() ? json::Value(nullptr) : json::Value(axis)},
+                                   {"dims", std::move(dims)},
+                                   {"units", entry.getAs<IntegerAttr>("units").getInt()}});
+    }
+  return array;
 }
 
 json::Array ManifestWriter::layersPerStage() {

@@ -2,6 +2,7 @@
 #include "compiler/ManifestParameters.h"
 #include "compiler/Traffic.h"
 #include "dialects/Graph/GraphOps.h"
+#include "passes/Support/Pieces.h"
 #include <map>
 #include <set>
 
@@ -27,23 +28,6 @@ SmallVector<int64_t> userShape(BufferOp buffer) {
   return SmallVector<int64_t>(globalType(buffer).getShape());
 }
 
-/// For each dimension of the user's tensor the one of the argument that holds it, or -1: unit dimensions of a piece may
-/// be dropped.
-SmallVector<int64_t> matchDims(BufferOp buffer) {
-  ArrayRef<int64_t> held = globalType(buffer).getShape();
-  auto piece = buffer->getAttrOfType<DenseI64ArrayAttr>(graph::kPieceShapeAttr);
-  if (!piece)
-    return llvm::to_vector(llvm::seq<int64_t>(0, held.size()));
-  SmallVector<int64_t> dims;
-  int64_t next = 0, dropped = piece.size() - held.size();
-  for (int64_t size : piece.asArrayRef()) {
-    bool drop = dropped > 0 && size == 1 && (next == int64_t(held.size()) || held[next] != 1);
-    dims.push_back(drop ? -1 : next);
-    drop ? --dropped : ++next;
-  }
-  return dims;
-}
-
 json::Value axesOf(const dist::DimSharding &dim) {
   if (dim.axes.empty())
     return nullptr;
@@ -58,7 +42,7 @@ json::Value axesOf(const dist::DimSharding &dim) {
 json::Array shardingOf(BufferOp buffer) {
   auto sharding = buffer->getAttrOfType<dist::ShardingAttr>(dist::kShardingAttr);
   json::Array array;
-  for (int64_t dim : matchDims(buffer))
+  for (int64_t dim : matchPieceDims(globalType(buffer).getShape(), buffer->getAttrOfType<DenseI64ArrayAttr>(graph::kPieceShapeAttr)))
     array.push_back(sharding && dim >= 0 && dim < int64_t(sharding.getDims().size()) ? axesOf(sharding.getDims()[dim])
                                                                                      : json::Value(nullptr));
   return array;

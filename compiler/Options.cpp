@@ -1,6 +1,7 @@
 #include "compiler/Options.h"
 #include "compiler/ClusterOption.h"
 #include "compiler/Pipeline.h"
+#include "compiler/PlanOption.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
@@ -22,6 +23,7 @@ cl::opt<std::string> microbatchesFlag("microbatches", cl::desc("microbatches per
 cl::opt<std::string> scheduleFlag("schedule", cl::desc("gpipe or 1f1b (1f1b)"), cl::init("1f1b"), cl::value_desc("name"), cl::cat(category));
 cl::opt<std::string> stagesFlag("stages", cl::desc("auto, or the layers of each stage like 20,20,20,20 (auto)"), cl::init("auto"), cl::value_desc("counts"), cl::cat(category));
 cl::opt<std::string> sequenceParallelFlag("sequence-parallel", cl::desc("auto: tp cuts the sequence between matrix products where that is cheaper; on: wherever it can; off: never (auto)"), cl::init("auto"), cl::value_desc("when"), cl::cat(category));
+cl::opt<std::string> planFlag("plan", cl::desc("a plan.json to obey: that of another compile, perhaps edited"), cl::value_desc("file"), cl::cat(category));
 cl::opt<std::string> optimizerFlag("optimizer", cl::desc("adamw, sgd or none (adamw)"), cl::init("adamw"), cl::value_desc("name"), cl::cat(category));
 cl::opt<std::string> paramsFlag("params", cl::desc("regular expression: arguments that are parameters"), cl::value_desc("regex"), cl::cat(category));
 cl::opt<std::string> inputsFlag("inputs", cl::desc("regular expression: arguments that are inputs"), cl::value_desc("regex"), cl::cat(category));
@@ -119,7 +121,7 @@ bool restate(llvm::StringRef text) {
 
 bool parseMicrobatches(std::optional<int64_t> &microbatches) {
   int64_t count = 0;
-  if (!microbatchesFlag.getNumOccurrences())
+  if (!microbatchesFlag.getNumOccurrences() && microbatchesFlag.empty())
     return true;
   if (llvm::StringRef(microbatchesFlag).getAsInteger(10, count) || count < 1)
     return complain("--microbatches=" + microbatchesFlag + ": expected a whole number of at least 1");
@@ -141,6 +143,31 @@ bool parseArchitectures(std::vector<int64_t> &architectures) {
       architectures.push_back(number);
   }
   return true;
+}
+
+/// Makes the decision of the plan where the flag is not given.
+bool obey(cl::opt<std::string> &flag, const std::string &planned) {
+  if (planned.empty())
+    return true;
+  if (flag.getNumOccurrences() && flag != planned)
+    return complain("--" + flag.ArgStr + "=" + flag + " contradicts --plan=" + planFlag + ", which says " + planned + "; leave out the flag, or change the plan");
+  flag = planned;
+  return true;
+}
+
+bool obeyPlan() {
+  if (planFlag.empty())
+    return true;
+  llvm::Expected<PlannedFlags> planned = readPlannedFlags(planFlag);
+  if (!planned)
+    return complain(llvm::toString(planned.takeError()));
+  // Sizes are compared, not how they are spelt.
+  llvm::Expected<Mesh> given = Mesh::parse(meshFlag), said = Mesh::parse(planned->mesh.empty() ? meshFlag : planned->mesh);
+  bool isSame = given && said && std::tie(given->tp, given->pp, given->dp) == std::tie(said->tp, said->pp, said->dp);
+  llvm::consumeError(given.takeError());
+  llvm::consumeError(said.takeError());
+  return (isSame || obey(meshFlag, planned->mesh)) && obey(rankOrderFlag, planned->rankOrder) && obey(microbatchesFlag, planned->microbatches) &&
+         obey(stagesFlag, planned->stages) && obey(scheduleFlag, planned->schedule);
 }
 
 bool validate() {
@@ -172,7 +199,7 @@ std::optional<Options> Options::parse(int argc, char **argv) {
     return std::nullopt;
   }
   Options options;
-  if (!validate() || !parseMicrobatches(options.microbatches) || !parseArchitectures(options.gpuArchitectures))
+  if (!obeyPlan() || !validate() || !parseMicrobatches(options.microbatches) || !parseArchitectures(options.gpuArchitectures))
     return std::nullopt;
   llvm::Expected<Mesh> parsedMesh = Mesh::parse(meshFlag);
   if (!parsedMesh) {
@@ -190,6 +217,7 @@ std::optional<Options> Options::parse(int argc, char **argv) {
   options.mesh = *parsedMesh;
   options.rankOrder = rankOrderFlag;
   options.sequenceParallel = sequenceParallelFlag;
+  options.plan = planFlag;
   options.schedule = scheduleFlag;
   options.stages = stagesFlag;
   options.optimizer = optimizerFlag;

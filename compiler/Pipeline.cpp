@@ -59,7 +59,7 @@ void buildShard(OpPassManager &passes, const Options &options) {
   // Partial sums that stand together are completed together.
   passes.addPass(shard::createSumProductsFirst());
   passes.addPass(shard::createPropagateShardings(
-      {options.mesh.tp, options.mesh.pp, options.mesh.dp, options.microbatches.value_or(0), options.sequenceParallel}));
+      {options.mesh.tp, options.mesh.pp, options.mesh.dp, options.microbatches.value_or(0), options.sequenceParallel, options.plan}));
   passes.addPass(shard::createShareGathers());
   passes.addPass(shard::createVerifyShardings());
 }

@@ -29,6 +29,8 @@ inline llvm::hash_code hash_value(const DimSharding &dim) {
 inline constexpr llvm::StringLiteral kMeshAttr = "dist.mesh";
 inline constexpr llvm::StringLiteral kShardingAttr = "dist.sharding";
 inline constexpr llvm::StringLiteral kShardingsAttr = "dist.shardings";
+// On the module: the classes of dimensions that are cut alike (passes/Shard), an array of {axis = "tp", dims = {"params.h*.up" = array<i64: 1>}, units = 64}.
+inline constexpr llvm::StringLiteral kClassesAttr = "dist.classes";
 // On a graph op that depends on positions: which part of the dimension its operands hold.
 inline constexpr llvm::StringLiteral kShardAttr = "dist.shard";
 // On arguments and results of a program after partition: their whole type.

@@ -54,7 +54,8 @@ def PropagateShardings : Pass<"p3d-propagate-shardings", "mlir::ModuleOp"> {
     Option<"pp", "pp", "int64_t", "1", "number of stages">,
     Option<"dp", "dp", "int64_t", "1", "number of replicas">,
     Option<"microbatches", "microbatches", "int64_t", "1", "microbatches per replica and step; 0: 1 without a pipeline, else the largest divisor of the replica's batch not above 2 x pp">,
-    Option<"cutSequence", "cut-sequence", "std::string", "\"auto\"", "whether tp cuts the sequence, dimension 1 of the integer inputs: auto, on or off">];
+    Option<"cutSequence", "cut-sequence", "std::string", "\"auto\"", "whether tp cuts the sequence, dimension 1 of the integer inputs: auto, on or off">,
+    Option<"plan", "plan", "std::string", "\"\"", "file of a plan.json to obey">];
 }
 
 def ShareGathers : Pass<"p3d-share-gathers", "mlir::ModuleOp"> {

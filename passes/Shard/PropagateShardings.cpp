@@ -1,6 +1,7 @@
 // Chooses what tp cuts and writes the shardings into the IR; see Passes.td.
 #include "passes/Shard/ChooseTensorParallel.h"
 #include "passes/Shard/Passes.h"
+#include "passes/Shard/Plan.h"
 #include "passes/Shard/UserShardings.h"
 
 namespace p3d::shard {
@@ -185,7 +186,7 @@ struct PropagateShardingsPass : shard::impl::PropagateShardingsBase<PropagateSha
     auto mesh = meshFor(SmallVector<bool>(classes.size(), true));
     if (failed(checkBatch(module, classes)))
       return signalPassFailure();
-    FailureOr<UserShardings> user = readUserShardings(module, classes);
+    FailureOr<UserShardings> user = readUserShardings(module, classes, plan);
     if (failed(user) || (cutSequence != "auto" && failed(fixSequence(module, classes, *user, cutSequence == "on"))))
       return signalPassFailure();
     SmallVector<bool> cut = chooseTensorParallel(module, classes, mesh, *user);
@@ -195,6 +196,7 @@ struct PropagateShardingsPass : shard::impl::PropagateShardingsBase<PropagateSha
     if (failed(analysis.run()) || failed(checkTensorParallel(module, classes, cut)))
       return signalPassFailure();
     ShardingWriter(module, analysis, mesh).write();
+    module->setAttr(dist::kClassesAttr, describeClasses(module, classes, cut, dp));
     markBatch(module, classes);
   }
 

@@ -1,5 +1,6 @@
 #include "passes/Shard/UserShardings.h"
 #include "dialects/StableHLO/StableHLO.h"
+#include "passes/Shard/Plan.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -18,9 +19,11 @@ struct Annotation {
 
 class Reader {
 public:
-  Reader(ModuleOp module, const DimClasses &classes) : module(module), classes(classes), places(classes.size()) { result.fixed.resize(classes.size()); }
+  Reader(ModuleOp module, const DimClasses &classes) : module(module), classes(classes), places(classes.size()), planned(classes.size()) {
+    result.fixed.resize(classes.size());
+  }
 
-  FailureOr<UserShardings> run() {
+  FailureOr<UserShardings> run(StringRef plan) {
     if (failed(collect()))
       return failure();
     for (const Annotation &annotation : annotations)
@@ -28,6 +31,8 @@ public:
     for (const Annotation &annotation : annotations)
       if (failed(read(annotation)) || (annotation.constraint && failed(readConstraint(annotation))))
         return failure();
+    if (!plan.empty() && failed(readPlan(plan)))
+      return failure();
     return std::move(result);
   }
 
@@ -96,6 +101,26 @@ private:
     return success();
   }
 
+  LogicalResult readPlan(StringRef path) {
+    FailureOr<SmallVector<PlannedCut>> cuts = readPlannedCuts(module, classes, path);
+    if (failed(cuts))
+      return failure();
+    for (PlannedCut &cut : *cuts) {
+      std::optional<bool> &fixed = result.fixed[cut.cls];
+      if (fixed && *fixed != cut.isCut) {
+        InFlightDiagnostic error = emitError(FileLineColLoc::get(module.getContext(), path, 1, 1));
+        error << cut.what << ", but what must be cut alike is not: " << (planned[cut.cls].empty() ? "an annotation of the model" : planned[cut.cls]) << "; change both, or leave out one of them";
+        if (planned[cut.cls].empty())
+          error.attachNote(*places[cut.cls]) << "the annotation";
+        return error;
+      }
+      if (!fixed)
+        planned[cut.cls] = cut.what;
+      fixed = cut.isCut;
+    }
+    return success();
+  }
+
   LogicalResult readConstraint(const Annotation &annotation) {
     graph::ConstrainOp op = annotation.constraint;
     int tpDim = -1;
@@ -127,7 +152,8 @@ private:
   llvm::StringSet<> batchAxes;
   UserShardings result;
   SmallVector<std::optional<Location>> places;
+  SmallVector<std::string> planned; ///< what the plan says of a class
 };
 } // namespace
 
-FailureOr<UserShardings> p3d::shard::readUserShardings(ModuleOp module, const DimClasses &classes) { return Reader(module, classes).run(); }
+FailureOr<UserShardings> p3d::shard::readUserShardings(ModuleOp module, const DimClasses &classes, StringRef plan) { return Reader(module, classes).run(plan); }

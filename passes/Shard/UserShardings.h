@@ -14,7 +14,8 @@ struct UserShardings {
 };
 
 /// An axis of the user's mesh that cuts the batch stands for dp, any other for tp; a closed dimension of a parameter that no tp axis cuts stays whole, an open one
-/// (`?`) is left to the search. Fails, naming both places, where annotations contradict each other, and where one cannot be obeyed.
-mlir::FailureOr<UserShardings> readUserShardings(mlir::ModuleOp module, const DimClasses &classes);
+/// (`?`) is left to the search. The plan.json at `plan`, unless that is empty, decides as well. Fails, naming both places, where annotations contradict each other or the plan,
+/// and where one cannot be obeyed.
+mlir::FailureOr<UserShardings> readUserShardings(mlir::ModuleOp module, const DimClasses &classes, llvm::StringRef plan);
 
 } // namespace p3d::shard

@@ -29,7 +29,7 @@ EFFECTS = {
     "cpu": ("x86-64", [], "bin/stage0"),
 }
 # Flags that say what is written or printed, shown by the tests of that name.
-ELSEWHERE = {"gpu-arch": "cuda", "o": "bad-output", "emit": "levels", "from": "levels", "dump": "levels", "timing": "levels", "sequence-parallel": "collectives"}
+ELSEWHERE = {"gpu-arch": "cuda", "o": "bad-output", "emit": "levels", "from": "levels", "dump": "levels", "timing": "levels", "sequence-parallel": "collectives", "plan": "plan"}
 
 
 def compile(flags, looked_at):

@@ -1,6 +1,6 @@
 // The model after the level partition. This page is what the compiler prints; update.sh makes it.
 // RUN: p3dc %S/model.stablehlo --mesh=2x2x2 --microbatches=2 --emit=partition > %t && grep -v '^//' %s | diff - %t
-module attributes {dist.mesh = #dist.mesh<tp = 2, pp = 2, dp = 2, mb = 2>} {
+module attributes {dist.classes = [{axis = "tp", dims = {params.l0.down = array<i64: 0>, params.l0.up = array<i64: 1>}, units = 64 : i64}, {axis = "", dims = {batch.t = array<i64: 1>, batch.x = array<i64: 1>, "params.l*.down" = array<i64: 1>, "params.l*.up" = array<i64: 0>}, units = 16 : i64}, {axis = "tp", dims = {params.l1.down = array<i64: 0>, params.l1.up = array<i64: 1>}, units = 64 : i64}, {axis = "dp", dims = {batch.mask = array<i64: 0>, batch.t = array<i64: 0>, batch.x = array<i64: 0>}, units = 8 : i64}], dist.mesh = #dist.mesh<tp = 2, pp = 2, dp = 2, mb = 2>} {
   graph.block @layer.fwd(%arg0: tensor<16x32xf32> {dist.sharding = #dist.sharding<[{},{tp:32}]>}, %arg1: tensor<2x16xf32> {dist.sharding = #dist.sharding<[{dp,mb:2},{}]>}) -> (tensor<2x32xf32> {dist.sharding = #dist.sharding<[{dp,mb:2},{tp:32}]>}, tensor<2x32xf32> {dist.sharding = #dist.sharding<[{dp,mb:2},{tp:32}]>}) attributes {graph.saves = 1 : i64} {
     %0 = graph.einsum "ab,bc->ac" %arg1, %arg0 {graph.id = 0 : i64} : (tensor<2x16xf32>, tensor<16x32xf32>) -> tensor<2x32xf32>
     %1 = graph.tanh %0 {graph.id = 1 : i64} : tensor<2x32xf32>

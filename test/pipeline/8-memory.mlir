@@ -6,7 +6,7 @@
 #map3 = affine_map<(d0, d1) -> ()>
 #map4 = affine_map<() -> ()>
 #map5 = affine_map<(d0) -> ()>
-module attributes {dist.mesh = #dist.mesh<tp = 2, pp = 2, dp = 2, mb = 2>} {
+module attributes {dist.classes = [{axis = "tp", dims = {params.l0.down = array<i64: 0>, params.l0.up = array<i64: 1>}, units = 64 : i64}, {axis = "", dims = {batch.t = array<i64: 1>, batch.x = array<i64: 1>, "params.l*.down" = array<i64: 1>, "params.l*.up" = array<i64: 0>}, units = 16 : i64}, {axis = "tp", dims = {params.l1.down = array<i64: 0>, params.l1.up = array<i64: 1>}, units = 64 : i64}, {axis = "dp", dims = {batch.mask = array<i64: 0>, batch.t = array<i64: 0>, batch.x = array<i64: 0>}, units = 8 : i64}], dist.mesh = #dist.mesh<tp = 2, pp = 2, dp = 2, mb = 2>} {
   exec.function @layer.fwd(%arg0: memref<16x32xf32>, %arg1: memref<2x16xf32>, %arg2: memref<2x32xf32>) attributes {outs = 1 : i64, scratch_bytes = 256 : i64} {
     %0 = exec.temporary at 0 : memref<2x32xf32>
     exec.einsum "ab,bc->ac"(%arg1, %arg0) -> (%0) : (memref<2x16xf32>, memref<16x32xf32>) -> memref<2x32xf32>

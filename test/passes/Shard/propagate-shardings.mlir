@@ -1,7 +1,7 @@
 // The documented example: a column-parallel and a row-parallel product, found without an annotation; the batch cut over dp and microbatches.
 // RUN: p3dc-opt %s -p3d-split-prologue -p3d-propagate-shardings="tp=2 dp=2 microbatches=2" -p3d-verify-shardings | FileCheck %s
 
-// CHECK: module attributes {dist.mesh = #dist.mesh<tp = 2, pp = 1, dp = 2, mb = 2>}
+// CHECK: module attributes {dist.classes = [{axis = "dp", dims = {batch.mask = array<i64: 0>, batch.t = array<i64: 0>, batch.x = array<i64: 0>}, units = 8 : i64}, {{.*}}dist.mesh = #dist.mesh<tp = 2, pp = 1, dp = 2, mb = 2>}
 // CHECK: graph.block @layer({{.*}}[{dp,mb:2},{}]{{.*}}[{},{tp:32}]{{.*}}[{tp:32},{}]
 // CHECK: graph.einsum "bd,df->bf"{{.*}}[{dp,mb:2},{tp:32}]
 // CHECK: graph.einsum "bf,fd->bd"{{.*}}[{dp,mb:2},{}] unreduced{tp}
