@@ -58,8 +58,11 @@ void buildShard(OpPassManager &passes, const Options &options) {
   passes.addPass(shard::createSplitPrologue());
   // Partial sums that stand together are completed together.
   passes.addPass(shard::createSumProductsFirst());
-  passes.addPass(shard::createPropagateShardings(
-      {options.mesh.tp, options.mesh.pp, options.mesh.dp, options.microbatches.value_or(0), options.sequenceParallel, options.plan}));
+  // tp is the fastest axis of either order: its first group stands for all.
+  const Cluster &cluster = options.cluster;
+  const Link &link = cluster.linkOf(llvm::to_vector(llvm::seq<int64_t>(0, options.mesh.tp)));
+  passes.addPass(shard::createPropagateShardings({options.mesh.tp, options.mesh.pp, options.mesh.dp, options.microbatches.value_or(0), options.sequenceParallel,
+                                                  link.bytesPerSecond, link.latencySeconds, cluster.memoryBytesPerSecond * cluster.memoryEfficiency, options.plan}));
   passes.addPass(shard::createShareGathers());
   passes.addPass(shard::createVerifyShardings());
 }

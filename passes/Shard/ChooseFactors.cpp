@@ -71,22 +71,30 @@ bool ShardingAnalysis::passesPartial(Operation *op, llvm::function_ref<const Par
   return linearity.kind == graph::Linearity::Joint ? partial == linear : partial == 1 && othersWhole;
 }
 
-double ShardingAnalysis::moveCost(Value value, const Placement &from, const Placement &to) const {
+void ShardingAnalysis::forEachMessage(Value value, const Placement &from, const Placement &to, llvm::function_ref<void(StringRef, double, int64_t)> message) const {
   double whole = double(bytesOf(value)) / (from.batch.dim >= 0 ? batchParts() : 1);
-  auto over = [&](double n, const Part &old, const Part &now, double bytes) {
-    bytes *= (n - 1) / n;
+  auto over = [&](int64_t ranks, const Part &old, const Part &now, double bytes) {
     if (old.isPartial && !now.isPartial)
-      return now.dim >= 0 ? bytes : 2 * bytes;
-    if (old.dim >= 0 && now.dim != old.dim)
-      return now.dim >= 0 ? bytes / n : bytes;
-    return 0.0;
+      message(now.dim >= 0 ? "reduce_scatter" : "all_reduce", bytes, ranks);
+    else if (old.dim >= 0 && now.dim >= 0 && now.dim != old.dim)
+      message("all_to_all", bytes / ranks, ranks);
+    else if (old.dim >= 0 && now.dim < 0)
+      message("all_gather", bytes, ranks);
   };
   if (from.tp[0] == from.tp[1] && to.tp[0] == to.tp[1])
     return over(options.mesh.getTp(), from.tp[0], to.tp[0], whole);
-  double cost = 0;
   for (int i : {0, 1})
-    cost += over(ranksOf(i), from.tp[i], to.tp[i], from.tp[1 - i].dim >= 0 ? whole / ranksOf(1 - i) : whole);
-  return cost;
+    over(ranksOf(i), from.tp[i], to.tp[i], from.tp[1 - i].dim >= 0 ? whole / ranksOf(1 - i) : whole);
+}
+
+double ShardingAnalysis::moveCost(Value value, const Placement &from, const Placement &to) const {
+  double sent = 0;
+  forEachMessage(value, from, to, [&](StringRef kind, double bytes, int64_t ranks) { sent += (kind == "all_reduce" ? 2 : 1) * bytes * (ranks - 1) / ranks; });
+  return sent;
+}
+
+void ShardingAnalysis::addMove(Value value, const Placement &from, const Placement &to, double times) {
+  forEachMessage(value, from, to, [&](StringRef kind, double bytes, int64_t ranks) { total.seconds += times * messageSeconds(kind, bytes, ranks, options.link); });
 }
 
 /// Whether `value` is a batch of sequences whose tokens have a width: what lies between the matrix products of a transformer. Scalars of tokens, and tables that all rows
@@ -211,8 +219,21 @@ std::array<Cut, 2> ShardingAnalysis::chooseTpCuts(Operation *op) const {
   return cutsOf(op, constrained ? *constrained : chooseTpFactor(op));
 }
 
-void ShardingAnalysis::addFlops(Operation *op, const std::array<Cut, 2> &cuts) {
+void ShardingAnalysis::addWork(Operation *op, const std::array<Cut, 2> &cuts) {
   double flops = contractionFlops(op) * weight;
+  auto addTraffic = [&](ValueRange values) {
+    for (Value value : values) {
+      Placement placement = placementOf(value);
+      double seconds = weight * bytesOf(value) / (placement.batch.dim >= 0 ? batchParts() : 1) / options.memoryBytesPerSecond;
+      total.uncutSeconds += seconds;
+      total.seconds += placement.tp[0].dim < 0 ? seconds : seconds / ranksOf(false) / (placement.tp[1].dim < 0 ? 1 : ranksOf(true));
+    }
+  };
+  // What element-wise operations read is mostly what the one before has just written.
+  if (flops == 0)
+    addTraffic(op->getResults());
+  if (flops == 0 && !op->hasTrait<graph::Elementwise>())
+    addTraffic(op->getOperands());
   total.uncutFlops += flops;
   total.flops += cuts[0].factor < 0 ? flops : flops / cutOf(classes.classOfFactor(op, cuts[0].factor), cuts[1].factor >= 0);
 }

@@ -22,31 +22,31 @@ double totalBytes(ModuleOp module) {
 
 class Search {
 public:
-  Search(ModuleOp module, const DimClasses &classes, dist::MeshAttr mesh, const UserShardings &user)
-      : module(module), classes(classes), mesh(mesh), user(user), scale(totalBytes(module)) {}
+  Search(ModuleOp module, const DimClasses &classes, const ShardingOptions &options)
+      : module(module), classes(classes), options(options), messages(totalBytes(module) / options.link.bytesPerSecond) {}
 
-  /// Work and parameters per rank as parts of the whole, and bytes as a part of what all parameters and activations weigh: communication
-  /// decides only between cuts that leave equal work.
+  /// Work and parameters per rank as parts of the whole, and the seconds of all else as a part of what they are where nothing is cut and every tensor is sent once: they
+  /// decide only between cuts that leave about equal work.
   double costOf(const SmallVector<bool> &cut) {
-    ShardingAnalysis analysis(module, classes, {mesh, cut, &user.constraints});
+    options.cut = cut;
+    ShardingAnalysis analysis(module, classes, options);
     if (failed(analysis.run(/*quiet=*/true)))
       return std::numeric_limits<double>::infinity();
     const ShardingCost &cost = analysis.cost();
     double flops = cost.uncutFlops > 0 ? cost.flops / cost.uncutFlops : 0;
     double parameters = cost.uncutParameters > 0 ? cost.parameters / cost.uncutParameters : 0;
-    return flops + parameters + kBytesWeight * cost.bytes / scale;
+    return flops + parameters + kSecondsWeight * cost.seconds / (cost.uncutSeconds + messages);
   }
 
 private:
-  static constexpr double kBytesWeight = 0.5;
+  static constexpr double kSecondsWeight = 0.5;
   ModuleOp module;
   const DimClasses &classes;
-  dist::MeshAttr mesh;
-  const UserShardings &user;
-  double scale;
+  ShardingOptions options;
+  double messages; ///< seconds
 };
 
-/// The open classes of parameter dimensions, those of the largest parameters first.
+/// The open classes of parameter dimensions but the sequence, those of the largest parameters first.
 SmallVector<int> candidates(ModuleOp module, const DimClasses &classes, ArrayRef<std::optional<bool>> fixed) {
   SmallVector<double> weight(classes.size());
   for (auto program : module.getOps<graph::ProgramOp>())
@@ -58,39 +58,48 @@ SmallVector<int> candidates(ModuleOp module, const DimClasses &classes, ArrayRef
     }
   SmallVector<int> order;
   for (int cls = 0; cls < classes.size(); ++cls)
-    if (weight[cls] > 0 && classes.unitsOf(cls) > 1 && cls != classes.batchClass() && !fixed[cls])
+    if (weight[cls] > 0 && classes.unitsOf(cls) > 1 && cls != classes.batchClass() && !classes.isSequence(cls) && !fixed[cls])
       order.push_back(cls);
   llvm::stable_sort(order, [&](int a, int b) { return weight[a] > weight[b]; });
   return order;
 }
 } // namespace
 
-SmallVector<bool> p3d::shard::chooseTensorParallel(ModuleOp module, const DimClasses &classes, dist::MeshAttr mesh,
-                                                   const UserShardings &user) {
+SmallVector<bool> p3d::shard::chooseTensorParallel(ModuleOp module, const DimClasses &classes, const ShardingOptions &options, const UserShardings &user) {
   SmallVector<bool> best(classes.size(), false);
   for (auto [cls, choice] : llvm::enumerate(user.fixed))
     best[cls] = choice.value_or(false);
-  if (mesh.getTp() == 1)
+  if (options.mesh.getTp() == 1)
     return best;
-  Search search(module, classes, mesh, user);
+  // Weights are cut alike in small models and large ones: there latency, which would keep all of a small one together, does not count.
+  ShardingOptions byBytes = options;
+  byBytes.link.latencySeconds = 0;
+  Search weights(module, classes, byBytes);
   SmallVector<int> open = candidates(module, classes, user.fixed);
   size_t searched = std::min(open.size(), kExhaustive);
-  double bestCost = search.costOf(best);
+  double bestCost = weights.costOf(best);
   SmallVector<bool> base = best;
   for (unsigned subset = 1; subset < (1u << searched); ++subset) {
     SmallVector<bool> cut = base;
     for (size_t i = 0; i < searched; ++i)
       cut[open[i]] = subset >> i & 1;
-    double cost = search.costOf(cut);
+    double cost = weights.costOf(cut);
     if (cost < bestCost)
       std::tie(best, bestCost) = std::pair(cut, cost);
   }
-  for (int cls : ArrayRef(open).drop_front(searched)) {
+  auto tryClass = [&](Search &search, int cls) {
     SmallVector<bool> cut = best;
     cut[cls] = true;
     double cost = search.costOf(cut);
     if (cost < bestCost)
       std::tie(best, bestCost) = std::pair(cut, cost);
-  }
+  };
+  for (int cls : ArrayRef(open).drop_front(searched))
+    tryClass(weights, cls);
+  Search messages(module, classes, options);
+  bestCost = messages.costOf(best);
+  for (int cls = 0; cls < classes.size(); ++cls)
+    if (classes.isSequence(cls) && !user.fixed[cls])
+      tryClass(messages, cls);
   return best;
 }

@@ -6,9 +6,8 @@
 
 namespace p3d::shard {
 
-/// Searches the classes that occur in parameters for the set whose cut leaves each rank the least work and the fewest parameters, then the fewest bytes
-/// to move, under what the user has decided.
-llvm::SmallVector<bool> chooseTensorParallel(mlir::ModuleOp module, const DimClasses &classes, dist::MeshAttr mesh,
-                                             const UserShardings &user);
+/// Searches the classes that occur in parameters, and that of the sequence, for the set whose cut leaves each rank the least work and the fewest parameters, then the fewest
+/// seconds of messages and memory traffic, under what the user has decided. `options.cut` does not matter.
+llvm::SmallVector<bool> chooseTensorParallel(mlir::ModuleOp module, const DimClasses &classes, const ShardingOptions &options, const UserShardings &user);
 
 } // namespace p3d::shard

@@ -55,6 +55,9 @@ def PropagateShardings : Pass<"p3d-propagate-shardings", "mlir::ModuleOp"> {
     Option<"dp", "dp", "int64_t", "1", "number of replicas">,
     Option<"microbatches", "microbatches", "int64_t", "1", "microbatches per replica and step; 0: 1 without a pipeline, else the largest divisor of the replica's batch not above 2 x pp">,
     Option<"cutSequence", "cut-sequence", "std::string", "\"auto\"", "whether tp cuts the sequence, dimension 1 of the integer inputs: auto, on or off">,
+    Option<"linkBytesPerSecond", "link-bytes-per-second", "double", "2.35e11", "what a rank sends to its peers on tp">,
+    Option<"linkLatencySeconds", "link-latency-seconds", "double", "3e-6", "from the call of one message to its first byte">,
+    Option<"memoryBytesPerSecond", "memory-bytes-per-second", "double", "1.6e12", "what a rank reads from its own memory">,
     Option<"plan", "plan", "std::string", "\"\"", "file of a plan.json to obey">];
 }
 

@@ -189,9 +189,10 @@ struct PropagateShardingsPass : shard::impl::PropagateShardingsBase<PropagateSha
     FailureOr<UserShardings> user = readUserShardings(module, classes, plan);
     if (failed(user) || (cutSequence != "auto" && failed(fixSequence(module, classes, *user, cutSequence == "on"))))
       return signalPassFailure();
-    SmallVector<bool> cut = chooseTensorParallel(module, classes, mesh, *user);
-    mesh = meshFor(cut);
-    ShardingAnalysis analysis(module, classes, {mesh, cut, &user->constraints});
+    ShardingOptions options{mesh, {}, {linkBytesPerSecond, linkLatencySeconds}, memoryBytesPerSecond, &user->constraints};
+    SmallVector<bool> cut = options.cut = chooseTensorParallel(module, classes, options, *user);
+    mesh = options.mesh = meshFor(cut);
+    ShardingAnalysis analysis(module, classes, options);
     // In this order: where no choice can be right the search finds nothing to cut, and the analysis knows why.
     if (failed(analysis.run()) || failed(checkTensorParallel(module, classes, cut)))
       return signalPassFailure();

@@ -146,7 +146,7 @@ LogicalResult ShardingAnalysis::runOp(Operation *op) {
       placement.kind = rule.factors[*batch].reduce;
     placements[result] = placement;
   }
-  addFlops(op, cuts);
+  addWork(op, cuts);
   return success();
 }
 
@@ -170,7 +170,7 @@ LogicalResult ShardingAnalysis::require(OpOperand &use, Placement to) {
   auto code = [](const Part &part) { return part.isPartial ? 0 : part.dim + 2; };
   int key = (code(to.tp[0]) * 64 + code(to.tp[1])) * 64 + code(to.batch);
   if (moved.insert({use.get(), key}).second)
-    total.bytes += weight * moveCost(use.get(), from, to) * moveFactor(use.get());
+    addMove(use.get(), from, to, weight * moveFactor(use.get()));
   moveOf[&use] = to;
   allMoves.push_back({&use, from, to});
   return success();
@@ -226,7 +226,7 @@ LogicalResult ShardingAnalysis::runYield(graph::YieldOp yield) {
     if (isPrologue)
       target.batch.isPartial = false;
     if (target.isPartialOverTp())
-      total.bytes += moveCost(use.get(), now, complete(now));
+      addMove(use.get(), now, complete(now), 1);
     if (failed(require(use, target)))
       return failure();
   }

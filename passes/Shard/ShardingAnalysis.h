@@ -7,6 +7,7 @@
 
 #include "dialects/Dist/DistOps.h"
 #include "passes/Shard/DimClasses.h"
+#include "passes/Support/CostModel.h"
 
 namespace p3d::shard {
 
@@ -56,13 +57,17 @@ struct ShardingOptions {
   dist::MeshAttr mesh;
   /// For each class whether tp cuts it.
   llvm::SmallVector<bool> cut;
+  /// What a rank of tp reaches: of its peers, and of its own memory.
+  Link link;
+  double memoryBytesPerSecond;
   /// UserShardings::constraints; outlives the analysis.
   const llvm::DenseMap<mlir::Operation *, int> *constraints;
 };
 
-/// Seconds-free cost of a choice: work and storage per rank as parts of the whole (1 = nothing cut), bytes moved over tp per step and rank.
+/// Cost of a choice for a rank and one turn of the step: operations of matrix products, bytes of parameters, and predicted seconds of all else, messages over tp and memory
+/// traffic; `uncut` where tp cuts nothing.
 struct ShardingCost {
-  double flops = 0, uncutFlops = 0, parameters = 0, uncutParameters = 0, bytes = 0;
+  double flops = 0, uncutFlops = 0, parameters = 0, uncutParameters = 0, seconds = 0, uncutSeconds = 0;
 };
 
 class ShardingAnalysis {
@@ -100,8 +105,12 @@ private:
   bool isOfCutWeight(mlir::Operation *op, mlir::Value gradient) const;
   int sequenceDim(mlir::Value value) const;
   std::optional<int> constrainedTpFactor(mlir::Operation *op) const;
+  /// Bytes that a rank sends.
   double moveCost(mlir::Value value, const Placement &from, const Placement &to) const;
-  void addFlops(mlir::Operation *op, const std::array<Cut, 2> &cuts);
+  void addWork(mlir::Operation *op, const std::array<Cut, 2> &cuts);
+  /// Calls `message(kind, bytes, ranks)`, as messageSeconds takes them, for each collective over tp of a move.
+  void forEachMessage(mlir::Value value, const Placement &from, const Placement &to, llvm::function_ref<void(llvm::StringRef, double, int64_t)> message) const;
+  void addMove(mlir::Value value, const Placement &from, const Placement &to, double times);
   Placement argumentPlacement(mlir::Value argument) const;
   Placement gradientTarget(mlir::Value result) const;
   int64_t batchParts() const;
