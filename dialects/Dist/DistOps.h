@@ -33,7 +33,7 @@ inline constexpr llvm::StringLiteral kShardingsAttr = "dist.shardings";
 inline constexpr llvm::StringLiteral kClassesAttr = "dist.classes";
 // On a graph op that depends on positions: which part of the dimension its operands hold.
 inline constexpr llvm::StringLiteral kShardAttr = "dist.shard";
-// On arguments and results of a program after partition: their whole type.
+// Beside kShardingAttr on arguments and results of a program after partition, and on ops whose results have dimensions that their operands lack: their whole type.
 inline constexpr llvm::StringLiteral kGlobalTypeAttr = "dist.global_type";
 
 } // namespace p3d::dist

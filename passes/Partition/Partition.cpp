@@ -131,8 +131,20 @@ private:
     for (Value result : op->getResults())
       result.setType(localType(result));
     makeAttributesLocal(op);
+    declareMade(op);
     op->removeAttr(dist::kShardingsAttr);
     return success();
+  }
+
+  /// What makes dimensions that its operands do not have says what they are parts of, as arguments do.
+  void declareMade(Operation *op) {
+    if (!isa<graph::ConstantOp, graph::IotaOp, graph::BroadcastOp, graph::ReshapeOp>(op))
+      return;
+    const GlobalValue &global = values[op->getResult(0)];
+    if (global.sharding.isReplicated())
+      return;
+    op->setAttr(dist::kShardingAttr, global.sharding);
+    op->setAttr(dist::kGlobalTypeAttr, TypeAttr::get(tensorType(op->getResult(0)).clone(global.shape)));
   }
 
   void makeAttributesLocal(Operation *op) {

@@ -17,7 +17,12 @@ def Partition : Pass<"p3d-partition", "mlir::ModuleOp"> {
 }
 
 def VerifyPartition : Pass<"p3d-verify-partition", "mlir::ModuleOp"> {
-  let summary = "the invariant of the partition level: no reshard, shards that cover their dimension, and partial sums over tp only where a gradient leaves the program";
+  let summary = "prove that the partitioned program is right, whatever made it";
+  let description = [{
+    Guarantees that no reshard is left, that shards cover their dimension, that only gradients leave the program partial over tp, and, by a type for each value over each axis, that
+    every operand holds the rows and the complete or partial values that its op needs, that every partial value is reduced exactly once, and that what is declared of arguments, results
+    and blocks is so. README.md says how.
+  }];
 }
 
 #endif

@@ -1,5 +1,6 @@
 // The invariant of the partition level; see Passes.td.
 #include "passes/Partition/Passes.h"
+#include "passes/Partition/Proof/ProgramTyping.h"
 
 namespace p3d::partition {
 #define GEN_PASS_DEF_VERIFYPARTITION
@@ -25,7 +26,17 @@ struct VerifyPartitionPass : partition::impl::VerifyPartitionBase<VerifyPartitio
       return WalkResult::advance();
     });
     if (result.wasInterrupted())
-      signalPassFailure();
+      return signalPassFailure();
+    for (auto program : getOperation().getOps<graph::ProgramOp>())
+      if (failed(prove(program)))
+        return signalPassFailure();
+  }
+
+  LogicalResult prove(graph::ProgramOp program) {
+    auto mesh = getOperation()->getAttrOfType<dist::MeshAttr>(dist::kMeshAttr);
+    if (!mesh)
+      return program.emitOpError() << "stands in a module without dist.mesh, so that nothing is known of its ranks; run p3d-partition first";
+    return partition::proof::proveProgram(program, mesh);
   }
 
   /// The numbers of a dimension's shards: what is masked or counted from the first element depends on them.

@@ -8,7 +8,7 @@ module attributes {dist.classes = [{axis = "tp", dims = {params.l0.down = array<
   }
   graph.block @layer.bwd(%arg0: tensor<2x32xf32> {dist.sharding = #dist.sharding<[{dp,mb:2},{tp:32}]>}, %arg1: tensor<2x16xf32> {dist.sharding = #dist.sharding<[{dp,mb:2},{}]>}, %arg2: tensor<2x32xf32> {dist.sharding = #dist.sharding<[{dp,mb:2},{tp:32}]>}) -> (tensor<16x32xf32> {dist.sharding = #dist.sharding<[{},{tp:32}] unreduced{dp,mb}>}) attributes {graph.backward_of = @layer.fwd} {
     %0 = graph.mul %arg2, %arg2 {graph.grad_role = "input_grad", graph.of = 1 : i64} : tensor<2x32xf32>
-    %1 = graph.constant {graph.grad_role = "input_grad", graph.of = 1 : i64} dense<1.000000e+00> : tensor<2x32xf32>
+    %1 = graph.constant {dist.global_type = tensor<8x64xf32>, dist.sharding = #dist.sharding<[{dp,mb:2},{tp:32}]>, graph.grad_role = "input_grad", graph.of = 1 : i64} dense<1.000000e+00> : tensor<2x32xf32>
     %2 = graph.sub %1, %0 {graph.grad_role = "input_grad", graph.of = 1 : i64} : tensor<2x32xf32>
     %3 = graph.mul %arg0, %2 {graph.grad_role = "input_grad", graph.of = 1 : i64} : tensor<2x32xf32>
     %4 = graph.einsum "ac,ab->bc" %3, %arg1 {graph.grad_role = "weight_grad", graph.of = 0 : i64} : (tensor<2x32xf32>, tensor<2x16xf32>) -> tensor<16x32xf32>
@@ -33,7 +33,7 @@ module attributes {dist.classes = [{axis = "tp", dims = {params.l0.down = array<
     %5 = graph.add %0, %4 {graph.id = 4 : i64} : tensor<2x16xf32>
     %6 = graph.sub %5, %arg4 {graph.id = 5 : i64} : tensor<2x16xf32>
     %7 = graph.mul %6, %6 {graph.id = 6 : i64} : tensor<2x16xf32>
-    %8 = graph.broadcast %arg5 dims [0] {graph.id = 7 : i64} : (tensor<2xf32>) -> tensor<2x16xf32>
+    %8 = graph.broadcast %arg5 dims [0] {dist.global_type = tensor<8x16xf32>, dist.sharding = #dist.sharding<[{dp,mb:2},{}]>, graph.id = 7 : i64} : (tensor<2xf32>) -> tensor<2x16xf32>
     %9 = graph.mul %7, %8 {graph.id = 8 : i64} : tensor<2x16xf32>
     %10 = graph.reduce  sum %9 dims [0, 1] {graph.id = 9 : i64} : (tensor<2x16xf32>) -> tensor<f32>
     %11 = graph.div %10, %arg6 {graph.id = 10 : i64} : tensor<f32>
@@ -41,8 +41,8 @@ module attributes {dist.classes = [{axis = "tp", dims = {params.l0.down = array<
   }
   graph.block @last.bwd(%arg0: tensor<f32> {dist.sharding = #dist.sharding<[]>}, %arg1: tensor<16x32xf32> {dist.sharding = #dist.sharding<[{},{tp:32}]>}, %arg2: tensor<32x16xf32> {dist.sharding = #dist.sharding<[{tp:32},{}]>}, %arg3: tensor<2xf32> {dist.sharding = #dist.sharding<[{dp,mb:2}]>}, %arg4: tensor<f32> {dist.sharding = #dist.sharding<[]>}, %arg5: tensor<2x16xf32> {dist.sharding = #dist.sharding<[{dp,mb:2},{}]>}, %arg6: tensor<2x32xf32> {dist.sharding = #dist.sharding<[{dp,mb:2},{tp:32}]>}, %arg7: tensor<2x16xf32> {dist.sharding = #dist.sharding<[{dp,mb:2},{}]>}) -> (tensor<2x16xf32> {dist.sharding = #dist.sharding<[{dp,mb:2},{}]>}, tensor<16x32xf32> {dist.sharding = #dist.sharding<[{},{tp:32}] unreduced{dp,mb}>}, tensor<32x16xf32> {dist.sharding = #dist.sharding<[{tp:32},{}] unreduced{dp,mb}>}) attributes {graph.backward_of = @last.fwd} {
     %0 = graph.div %arg0, %arg4 {graph.grad_role = "input_grad", graph.of = 10 : i64} : tensor<f32>
-    %1 = graph.broadcast %0 dims [] {graph.grad_role = "input_grad", graph.of = 9 : i64} : (tensor<f32>) -> tensor<2x16xf32>
-    %2 = graph.broadcast %arg3 dims [0] {graph.grad_role = "input_grad", graph.of = 7 : i64} : (tensor<2xf32>) -> tensor<2x16xf32>
+    %1 = graph.broadcast %0 dims [] {dist.global_type = tensor<8x16xf32>, dist.sharding = #dist.sharding<[{dp,mb:2},{}]>, graph.grad_role = "input_grad", graph.of = 9 : i64} : (tensor<f32>) -> tensor<2x16xf32>
+    %2 = graph.broadcast %arg3 dims [0] {dist.global_type = tensor<8x16xf32>, dist.sharding = #dist.sharding<[{dp,mb:2},{}]>, graph.grad_role = "input_grad", graph.of = 7 : i64} : (tensor<2xf32>) -> tensor<2x16xf32>
     %3 = graph.mul %1, %2 {graph.grad_role = "input_grad", graph.of = 8 : i64} : tensor<2x16xf32>
     %4 = graph.mul %3, %arg7 {graph.grad_role = "input_grad", graph.of = 6 : i64} : tensor<2x16xf32>
     %5 = graph.mul %3, %arg7 {graph.grad_role = "input_grad", graph.of = 6 : i64} : tensor<2x16xf32>
@@ -50,7 +50,7 @@ module attributes {dist.classes = [{axis = "tp", dims = {params.l0.down = array<
     %7 = graph.einsum "ac,bc->ab" %6, %arg2 {graph.grad_role = "input_grad", graph.of = 3 : i64} : (tensor<2x16xf32>, tensor<32x16xf32>) -> tensor<2x32xf32>
     %8 = graph.einsum "ac,ab->bc" %6, %arg6 {graph.grad_role = "weight_grad", graph.of = 3 : i64} : (tensor<2x16xf32>, tensor<2x32xf32>) -> tensor<32x16xf32>
     %9 = graph.mul %arg6, %arg6 {graph.grad_role = "input_grad", graph.of = 2 : i64} : tensor<2x32xf32>
-    %10 = graph.constant {graph.grad_role = "input_grad", graph.of = 2 : i64} dense<1.000000e+00> : tensor<2x32xf32>
+    %10 = graph.constant {dist.global_type = tensor<8x64xf32>, dist.sharding = #dist.sharding<[{dp,mb:2},{tp:32}]>, graph.grad_role = "input_grad", graph.of = 2 : i64} dense<1.000000e+00> : tensor<2x32xf32>
     %11 = graph.sub %10, %9 {graph.grad_role = "input_grad", graph.of = 2 : i64} : tensor<2x32xf32>
     %12 = graph.mul %7, %11 {graph.grad_role = "input_grad", graph.of = 2 : i64} : tensor<2x32xf32>
     %13 = graph.einsum "ac,bc->ab" %12, %arg1 {graph.grad_role = "input_grad", graph.of = 1 : i64} : (tensor<2x32xf32>, tensor<16x32xf32>) -> tensor<2x16xf32>
