@@ -1,4 +1,5 @@
 // Custom calls and annotations: identities that carry a hint, and the few calls whose meaning is known by name.
+#include "passes/Import/Annotations.h"
 #include "passes/Import/Translation.h"
 
 using namespace mlir;
@@ -40,9 +41,11 @@ LogicalResult convertCustomCall(stablehlo::CustomCallOp op, Translation &t) {
 }
 
 LogicalResult convertConstraint(Operation *op, Translation &t) {
-  auto sharding = cast<sdy::TensorShardingAttr>(op->getAttr("sharding"));
+  auto sharding = inlineMesh(op->getParentOfType<ModuleOp>(), op->getLoc(), cast<sdy::TensorShardingAttr>(op->getAttr("sharding")));
+  if (failed(sharding))
+    return failure();
   Value operand = t.get(op->getOperand(0));
-  t.bind(op->getResult(0), t.create<graph::ConstrainOp>(op->getLoc(), operand.getType(), operand, sharding));
+  t.bind(op->getResult(0), t.create<graph::ConstrainOp>(op->getLoc(), operand.getType(), operand, *sharding));
   return success();
 }
 

@@ -1,4 +1,5 @@
 // Translates the one function of the module to graph.program @loss, operation by operation through the table of converters.
+#include "passes/Import/Annotations.h"
 #include "passes/Import/Passes.h"
 #include "passes/Import/ProgramArguments.h"
 #include "passes/Import/Translation.h"
@@ -52,8 +53,11 @@ private:
       program.setArgAttr(i, graph::kNameAttr, b.getStringAttr(names[i]));
       if (!(*roles)[i].empty())
         program.setArgAttr(i, graph::kRoleAttr, b.getStringAttr((*roles)[i]));
-      if (Attribute sharding = function.getArgAttr(i, "sdy.sharding"))
-        program.setArgAttr(i, graph::kUserShardingAttr, sharding);
+      auto sharding = import::readAnnotation(moduleOf(), function.getArgument(i).getLoc(), function.getArgAttrDict(i), function.getArgument(i).getType(), /*isConstraint=*/false);
+      if (failed(sharding))
+        return failure();
+      if (*sharding)
+        program.setArgAttr(i, graph::kUserShardingAttr, *sharding);
       program.getBody().getArgument(i).setLoc(function.getArgument(i).getLoc());
     }
     return success();
@@ -75,13 +79,46 @@ private:
       const Converter *convert = table.lookup(&op);
       if (!convert)
         return op.emitOpError() << "has no translation to the graph dialect";
-      if (failed((*convert)(&op, translation)))
+      if (failed((*convert)(&op, translation)) || failed(constrainResults(&op, translation)))
         return failure();
     }
     SmallVector<Value> results;
-    for (Value value : body.getTerminator()->getOperands())
+    for (auto [i, value] : llvm::enumerate(body.getTerminator()->getOperands())) {
+      if (failed(constrain(body.getTerminator()->getLoc(), value, function.getResultAttrDict(i), /*isConstraint=*/false, translation)))
+        return failure();
       results.push_back(translation.get(value));
+    }
     builder.create<graph::YieldOp>(body.getTerminator()->getLoc(), results);
+    return success();
+  }
+
+  ModuleOp moduleOf() { return function->getParentOfType<ModuleOp>(); }
+
+  /// What annotations of an operation say of its results.
+  LogicalResult constrainResults(Operation *op, Translation &translation) {
+    if (isa<sdy::ShardingConstraintOp, sdy::ReshardOp>(op))
+      return success();
+    auto call = dyn_cast<stablehlo::CustomCallOp>(op);
+    bool isConstraint = call && call.getCallTargetName() == "Sharding";
+    auto perValue = op->getAttrOfType<sdy::TensorShardingPerValueAttr>("sdy.sharding");
+    for (auto [i, result] : llvm::enumerate(op->getResults())) {
+      DictionaryAttr attributes = op->getDiscardableAttrDictionary();
+      if (perValue && i < perValue.getShardings().size())
+        attributes = Builder(op).getDictionaryAttr(Builder(op).getNamedAttr("sdy.sharding", perValue.getShardings()[i]));
+      if (failed(constrain(op->getLoc(), result, attributes, isConstraint, translation)))
+        return failure();
+    }
+    return success();
+  }
+
+  LogicalResult constrain(Location location, Value value, DictionaryAttr attributes, bool isConstraint, Translation &translation) {
+    auto sharding = import::readAnnotation(moduleOf(), location, attributes, value.getType(), isConstraint);
+    if (failed(sharding))
+      return failure();
+    if (*sharding && !sharding->getDimShardings().empty()) {
+      Value operand = translation.get(value);
+      translation.bind(value, translation.create<graph::ConstrainOp>(location, operand.getType(), operand, *sharding));
+    }
     return success();
   }
 

@@ -52,8 +52,8 @@ def ConvertToGraph : Pass<"p3d-convert-to-graph", "::mlir::ModuleOp"> {
   let summary = "Translate the function to graph.program @loss";
   let description = [{
     Needs: one public function without calls and loops. Guarantees: one `graph.program @loss` of graph operations, each at the location of its
-    origin; `graph.name` and `graph.role` on every argument and `graph.name` on every result. An annotation `sdy.sharding` of an argument is kept as
-    `graph.user_sharding`.
+    origin; `graph.name` and `graph.role` on every argument and `graph.name` on every result. An annotation of an argument (sdy.sharding,
+    or the string of GSPMD) is kept as `graph.user_sharding`, that of any other value as `graph.constrain`, both as an sdy.sharding with its mesh written out.
 
     ```mlir
     func.func @main(%w: tensor<4x2xf32> loc("params['w']"), %x: tensor<8x4xf32> loc("batch['x']")) -> tensor<8x2xf32> {
@@ -68,7 +68,7 @@ def ConvertToGraph : Pass<"p3d-convert-to-graph", "::mlir::ModuleOp"> {
     Option<"params", "params", "std::string", "\"\"", "Regular expression: names of parameters">,
     Option<"inputs", "inputs", "std::string", "\"\"", "Regular expression: names of inputs">,
     Option<"freeze", "freeze", "std::string", "\"\"", "Regular expression: names of parameters that are not trained">];
-  let dependentDialects = ["::p3d::graph::GraphDialect"];
+  let dependentDialects = ["::p3d::graph::GraphDialect", "::p3d::sdy::SdyDialect"];
 }
 
 

@@ -186,7 +186,7 @@ struct PropagateShardingsPass : shard::impl::PropagateShardingsBase<PropagateSha
     auto mesh = meshFor(SmallVector<bool>(classes.size(), true));
     if (failed(checkBatch(module, classes)))
       return signalPassFailure();
-    FailureOr<UserShardings> user = readUserShardings(module, classes, plan);
+    FailureOr<UserShardings> user = readUserShardings(module, classes, mesh, plan);
     if (failed(user) || (cutSequence != "auto" && failed(fixSequence(module, classes, *user, cutSequence == "on"))))
       return signalPassFailure();
     ShardingOptions options{mesh, {}, {linkBytesPerSecond, linkLatencySeconds}, memoryBytesPerSecond, &user->constraints};

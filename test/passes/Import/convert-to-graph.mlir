@@ -76,7 +76,8 @@ func.func @main(%x: tensor<8x4xf32>, %i: tensor<8x4xi32>) -> (tensor<8xf32>, ten
 // -----
 
 // A constraint stays with its value.
-// CHECK: graph.constrain %{{.*}} : tensor<8xf32> as #sdy.sharding<@mesh, [{"model"}]>
+// CHECK: graph.constrain %{{.*}} : tensor<8xf32> as #sdy.sharding<mesh<["model"=2]>, [{"model"}]>
+sdy.mesh @mesh = <["model"=2]>
 func.func @constrained(%x: tensor<8xf32>) -> tensor<8xf32> {
   %0 = sdy.sharding_constraint %x <@mesh, [{"model"}]> : tensor<8xf32>
   return %0 : tensor<8xf32>

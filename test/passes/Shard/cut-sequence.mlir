@@ -17,6 +17,7 @@ graph.program @loss(%position: tensor<16x4xf32> {graph.name = "params.p", graph.
 
 // -----
 
+// expected-remark @below {{annotations: "model" stands for tp}}
 graph.program @loss(%position: tensor<16x4xf32> {graph.name = "params.p", graph.role = "param", graph.user_sharding = #sdy.sharding<@mesh, [{"model"}, {}]>},
                     // expected-error @below {{an annotation shards the sequence over tp, which --sequence-parallel=off forbids; leave out one of them}}
                     %ids: tensor<8x16xi32> {graph.name = "batch.ids", graph.role = "input"}) -> tensor<f32> {
@@ -27,6 +28,7 @@ graph.program @loss(%position: tensor<16x4xf32> {graph.name = "params.p", graph.
 }
 
 //--- on.mlir
+// expected-remark @below {{annotations: "model" stands for tp}}
 graph.program @loss(%position: tensor<16x4xf32> {graph.name = "params.p", graph.role = "param", graph.user_sharding = #sdy.sharding<@mesh, [{}, {"model"}]>},
                     // expected-error @below {{an annotation keeps the sequence whole over tp, which --sequence-parallel=on forbids; leave out one of them}}
                     %ids: tensor<8x16xi32> {graph.name = "batch.ids", graph.role = "input"}) -> tensor<f32> {

@@ -4,6 +4,7 @@
 sdy.mesh @mesh = <["data"=2, "model"=2]>
 // CHECK: graph.program @loss({{.*}}graph.name = "params.w"
 // CHECK: graph.einsum "bd,df->bf"{{.*}}<[{},{}] unreduced{tp}>
+// expected-remark @below {{annotations: "data" (2) stands for dp, "model" (2) for tp}}
 graph.program @loss(%w: tensor<16x64xf32> {graph.name = "params.w", graph.role = "param", graph.user_sharding = #sdy.sharding<@mesh, [{"model"}, {}]>},
                     %x: tensor<8x16xf32> {graph.name = "batch.x", graph.role = "input", graph.user_sharding = #sdy.sharding<@mesh, [{"data"}, {}]>}) -> tensor<f32> {
   %h = graph.einsum "bd,df->bf" %x, %w : (tensor<8x16xf32>, tensor<16x64xf32>) -> tensor<8x64xf32>
@@ -15,6 +16,7 @@ graph.program @loss(%w: tensor<16x64xf32> {graph.name = "params.w", graph.role =
 // -----
 
 // Two annotations that cannot both hold, since an element-wise operation ties their dimensions.
+// expected-remark @below {{annotations: "model" stands for tp}}
 graph.program @loss(
     %a: tensor<64xf32> {graph.name = "params.a", graph.role = "param", graph.user_sharding = #sdy.sharding<@mesh, [{"model"}]>}, // expected-note {{the other annotation}}
     %b: tensor<64xf32> {graph.name = "params.b", graph.role = "param", graph.user_sharding = #sdy.sharding<@mesh, [{}]>}) -> tensor<f32> { // expected-error {{dimension 0 is closed and not sharded by its annotation, but must lie as another that is sharded; annotate both alike, or leave one open}}
@@ -34,6 +36,7 @@ graph.program @loss(
 // CHECK: dist.reshard %[[H]] from <[{},{}]> to <[{},{tp:32}]> why "graph.sin works on a part of what the user constrains"
 // CHECK: graph.sin
 // CHECK-NOT: graph.constrain
+// expected-remark @below {{annotations: "data" stands for dp, "model" for tp}}
 graph.program @constrained(%w: tensor<16x64xf32> {graph.name = "params.w", graph.role = "param"},
                            %x: tensor<8x16xf32> {graph.name = "batch.x", graph.role = "input"}) -> tensor<f32> {
   %h = graph.einsum "bd,df->bf" %x, %w : (tensor<8x16xf32>, tensor<16x64xf32>) -> tensor<8x64xf32>
@@ -48,6 +51,7 @@ graph.program @constrained(%w: tensor<16x64xf32> {graph.name = "params.w", graph
 // -----
 
 // The batch is cut by dp everywhere.
+// expected-remark @below {{annotations: "data" stands for dp, "model" for tp}}
 graph.program @loss(%w: tensor<16x64xf32> {graph.name = "params.w", graph.role = "param"},
                     %x: tensor<8x16xf32> {graph.name = "batch.x", graph.role = "input", graph.user_sharding = #sdy.sharding<@mesh, [{"data"}, {}]>}) -> tensor<f32> {
   %h = graph.einsum "bd,df->bf" %x, %w : (tensor<8x16xf32>, tensor<16x64xf32>) -> tensor<8x64xf32>
@@ -59,10 +63,11 @@ graph.program @loss(%w: tensor<16x64xf32> {graph.name = "params.w", graph.role =
 
 // -----
 
+// expected-remark @below {{annotations: "data" (2) stands for dp, "model" (2) for tp, "expert" (2) for tp}}
 graph.program @loss(%w: tensor<16x64xf32> {graph.name = "params.w", graph.role = "param"},
-                    %x: tensor<8x16xf32> {graph.name = "batch.x", graph.role = "input"}) -> tensor<f32> {
+                    %x: tensor<8x16xf32> {graph.name = "batch.x", graph.role = "input", graph.user_sharding = #sdy.sharding<mesh<["data"=2, "model"=2, "expert"=2]>, [{"data"}, {}]>}) -> tensor<f32> {
   // expected-error @below {{shards dimensions 0 and 1 of one value over the axes that stand for tp; shard one of them}}
-  %c = graph.constrain %w : tensor<16x64xf32> as #sdy.sharding<@mesh, [{"model"}, {"data"}]>
+  %c = graph.constrain %w : tensor<16x64xf32> as #sdy.sharding<@mesh, [{"model"}, {"expert"}]>
   %h = graph.einsum "bd,df->bf" %x, %c : (tensor<8x16xf32>, tensor<16x64xf32>) -> tensor<8x64xf32>
   %s = graph.reduce sum %h dims [0, 1] : (tensor<8x64xf32>) -> tensor<f32>
   graph.yield %s : tensor<f32>
@@ -70,6 +75,7 @@ graph.program @loss(%w: tensor<16x64xf32> {graph.name = "params.w", graph.role =
 
 // -----
 
+// expected-remark @below {{annotations: "model" stands for tp}}
 graph.program @loss(%w: tensor<64x1xf32> {graph.name = "params.w", graph.role = "param"}) -> tensor<f32> {
   // expected-error @below {{shards dimension 1, which has size 1}}
   %c = graph.constrain %w : tensor<64x1xf32> as #sdy.sharding<@mesh, [{}, {"model"}]>
@@ -91,6 +97,112 @@ graph.program @loss(%w: tensor<64xf32> {graph.name = "params.w", graph.role = "p
 graph.program @loss(%w: tensor<64xf32> {graph.name = "params.w", graph.role = "param"}) -> tensor<f32> {
   // expected-error @below {{has "columns", expected an sdy.sharding}}
   %c = graph.constrain %w : tensor<64xf32> as "columns"
+  %s = graph.reduce sum %c dims [0] : (tensor<64xf32>) -> tensor<f32>
+  graph.yield %s : tensor<f32>
+}
+// -----
+
+// Parameters sharded over the axis of the batch.
+// expected-remark @below {{annotations: "data" stands for dp, "model" for tp}}
+graph.program @loss(
+    // expected-error @below {{dimension 0 is sharded over "data", which stands for dp; dp cuts the batch alone, and parameters are whole over it: leave the axis out of this dimension}}
+    %w: tensor<16x64xf32> {graph.name = "params.w", graph.role = "param", graph.user_sharding = #sdy.sharding<@mesh, [{"data"}, {"model"}]>},
+    %x: tensor<8x16xf32> {graph.name = "batch.x", graph.role = "input", graph.user_sharding = #sdy.sharding<@mesh, [{"data"}, {}]>}) -> tensor<f32> {
+  %h = graph.einsum "bd,df->bf" %x, %w : (tensor<8x16xf32>, tensor<16x64xf32>) -> tensor<8x64xf32>
+  %a = graph.tanh %h : tensor<8x64xf32>
+  %s = graph.reduce sum %a dims [0, 1] : (tensor<8x64xf32>) -> tensor<f32>
+  graph.yield %s : tensor<f32>
+}
+// -----
+
+// The batch is sharded over two axes, and stands for dp over both; the parameter over one of them.
+// expected-remark @below {{annotations: "model" stands for dp, "data" for dp}}
+graph.program @loss(
+    // expected-error @below {{dimension 1 is sharded over "model", which stands for dp; dp cuts the batch alone, and parameters are whole over it: leave the axis out of this dimension}}
+    %w: tensor<16x64xf32> {graph.name = "params.w", graph.role = "param", graph.user_sharding = #sdy.sharding<@mesh, [{}, {"model"}]>},
+    %x: tensor<8x16xf32> {graph.name = "batch.x", graph.role = "input", graph.user_sharding = #sdy.sharding<@mesh, [{"data", "model"}, {}]>}) -> tensor<f32> {
+  %h = graph.einsum "bd,df->bf" %x, %w : (tensor<8x16xf32>, tensor<16x64xf32>) -> tensor<8x64xf32>
+  %a = graph.tanh %h : tensor<8x64xf32>
+  %s = graph.reduce sum %a dims [0, 1] : (tensor<8x64xf32>) -> tensor<f32>
+  graph.yield %s : tensor<f32>
+}
+// -----
+
+// A part of an axis.
+// expected-remark @below {{annotations: "model" stands for tp, "data" for dp}}
+graph.program @loss(
+    // expected-error @below {{dimension 1 is sharded over a part of "model"; name the whole axis, or leave the dimension open with ?}}
+    %w: tensor<16x64xf32> {graph.name = "params.w", graph.role = "param", graph.user_sharding = #sdy.sharding<@mesh, [{}, {"model":(2)2}]>},
+    %x: tensor<8x16xf32> {graph.name = "batch.x", graph.role = "input", graph.user_sharding = #sdy.sharding<@mesh, [{"data"}, {}]>}) -> tensor<f32> {
+  %h = graph.einsum "bd,df->bf" %x, %w : (tensor<8x16xf32>, tensor<16x64xf32>) -> tensor<8x64xf32>
+  %a = graph.tanh %h : tensor<8x64xf32>
+  %s = graph.reduce sum %a dims [0, 1] : (tensor<8x64xf32>) -> tensor<f32>
+  graph.yield %s : tensor<f32>
+}
+// -----
+
+// A partial sum.
+// expected-remark @below {{annotations: "model" stands for tp, "data" for dp}}
+graph.program @loss(
+    // expected-error @below {{is annotated as unreduced over "data"; where partial sums are completed follows from the operations: leave out unreduced}}
+    %w: tensor<16x64xf32> {graph.name = "params.w", graph.role = "param", graph.user_sharding = #sdy.sharding<@mesh, [{}, {"model"}], unreduced={"data"}>},
+    %x: tensor<8x16xf32> {graph.name = "batch.x", graph.role = "input", graph.user_sharding = #sdy.sharding<@mesh, [{"data"}, {}]>}) -> tensor<f32> {
+  %h = graph.einsum "bd,df->bf" %x, %w : (tensor<8x16xf32>, tensor<16x64xf32>) -> tensor<8x64xf32>
+  %a = graph.tanh %h : tensor<8x64xf32>
+  %s = graph.reduce sum %a dims [0, 1] : (tensor<8x64xf32>) -> tensor<f32>
+  graph.yield %s : tensor<f32>
+}
+// -----
+
+// Nothing but dp cuts the batch: the size says that "model" is tp, though it comes first.
+sdy.mesh @sized = <["model"=2, "data"=4]>
+// expected-remark @below {{annotations: "model" (2) stands for tp, "data" (4) for dp}}
+graph.program @loss(%w: tensor<16x64xf32> {graph.name = "params.w", graph.role = "param", graph.user_sharding = #sdy.sharding<@sized, [{}, {"model"}]>},
+                    %x: tensor<8x16xf32> {graph.name = "batch.x", graph.role = "input"}) -> tensor<f32> {
+  %h = graph.einsum "bd,df->bf" %x, %w : (tensor<8x16xf32>, tensor<16x64xf32>) -> tensor<8x64xf32>
+  %s = graph.reduce sum %h dims [0, 1] : (tensor<8x64xf32>) -> tensor<f32>
+  graph.yield %s : tensor<f32>
+}
+// -----
+
+// Replicated over tp: an open dimension stays whole too, and the other is cut.
+// CHECK-LABEL: graph.program @replicated
+// CHECK-SAME: %arg0: tensor<64xf32> {dist.sharding = #dist.sharding<[{}]>
+// CHECK-SAME: %arg1: tensor<64x32xf32> {dist.sharding = #dist.sharding<[{},{tp:16}]>
+// expected-remark @below {{annotations: "model" (2) stands for tp}}
+graph.program @replicated(%a: tensor<64xf32> {graph.name = "params.a", graph.role = "param", graph.user_sharding = #sdy.sharding<mesh<["model"=2]>, [{?}], replicated={"model"}>},
+                          %w: tensor<64x32xf32> {graph.name = "params.w", graph.role = "param"}) -> tensor<f32> {
+  %h = graph.einsum "d,df->f" %a, %w : (tensor<64xf32>, tensor<64x32xf32>) -> tensor<32xf32>
+  %t = graph.tanh %h : tensor<32xf32>
+  %s = graph.reduce sum %t dims [0] : (tensor<32xf32>) -> tensor<f32>
+  graph.yield %s : tensor<f32>
+}
+// -----
+
+// Replicated over dp, with a batch.
+// expected-remark @below {{annotations: "data" (2) stands for dp}}
+graph.program @loss(
+    %w: tensor<16x64xf32> {graph.name = "params.w", graph.role = "param"},
+    // expected-error @below {{is annotated as replicated over an axis that stands for dp, which cuts its dimension 0, the batch; leave out replicated}}
+    %x: tensor<8x16xf32> {graph.name = "batch.x", graph.role = "input", graph.user_sharding = #sdy.sharding<mesh<["data"=2]>, [{"data", ?}, {}], replicated={"data"}>}) -> tensor<f32> {
+  %h = graph.einsum "bd,df->bf" %x, %w : (tensor<8x16xf32>, tensor<16x64xf32>) -> tensor<8x64xf32>
+  %a = graph.tanh %h : tensor<8x64xf32>
+  %s = graph.reduce sum %a dims [0, 1] : (tensor<8x64xf32>) -> tensor<f32>
+  graph.yield %s : tensor<f32>
+}
+// -----
+
+// Of two that contradict each other the smaller priority decides; both places are shown.
+// CHECK-LABEL: graph.program @priorities
+// CHECK-SAME: %arg0: tensor<64xf32> {dist.sharding = #dist.sharding<[{tp:32}]>
+// CHECK-SAME: %arg1: tensor<64xf32> {dist.sharding = #dist.sharding<[{tp:32}]>
+// expected-remark @below {{annotations: "model" stands for tp}}
+graph.program @priorities(
+    // expected-note @below {{the other annotation}}
+    %a: tensor<64xf32> {graph.name = "params.a", graph.role = "param", graph.user_sharding = #sdy.sharding<@mesh, [{"model"}p1]>},
+    // expected-remark @below {{dimension 0 is closed and not sharded by its annotation, but must lie as another that is sharded; that one is obeyed, its priority p1 comes before p2}}
+    %b: tensor<64xf32> {graph.name = "params.b", graph.role = "param", graph.user_sharding = #sdy.sharding<@mesh, [{}p2]>}) -> tensor<f32> {
+  %c = graph.mul %a, %b : tensor<64xf32>
   %s = graph.reduce sum %c dims [0] : (tensor<64xf32>) -> tensor<f32>
   graph.yield %s : tensor<f32>
 }
