@@ -64,6 +64,7 @@ void buildShard(OpPassManager &passes, const Options &options) {
   passes.addPass(shard::createPropagateShardings({options.mesh.tp, options.mesh.pp, options.mesh.dp, options.microbatches.value_or(0), options.sequenceParallel,
                                                   link.bytesPerSecond, link.latencySeconds, cluster.memoryBytesPerSecond * cluster.memoryEfficiency, options.plan}));
   passes.addPass(shard::createShareGathers());
+  passes.addPass(shard::createMergeReshards());
   passes.addPass(shard::createVerifyShardings());
 }
 

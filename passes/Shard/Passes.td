@@ -74,6 +74,20 @@ def ShareGathers : Pass<"p3d-share-gathers", "mlir::ModuleOp"> {
   let dependentDialects = ["::p3d::dist::DistDialect"];
 }
 
+def MergeReshards : Pass<"p3d-merge-reshards", "mlir::ModuleOp"> {
+  let summary = "small partial values that are ready together are completed together";
+  let description = [{
+    The loss needs two sums of each token over the vocabulary:
+
+        %a = complete %x             %both = graph.concat of %x and %y, each as one row
+        %b = complete %y      ->     %sums = complete %both
+                                     %a, %b = its rows
+
+    A reshard waits for a later one of the same type and shardings where nothing between them needs its result. Large ones, whose time is that of their bytes, stay apart.
+  }];
+  let dependentDialects = ["::p3d::dist::DistDialect", "::p3d::graph::GraphDialect"];
+}
+
 def VerifyShardings : Pass<"p3d-verify-shardings", "mlir::ModuleOp"> {
   let summary = "the invariant of the shard level: every value has a sharding and every operation's operands agree with its factors";
 }
