@@ -26,7 +26,7 @@ struct Options {
   std::string cpu;                ///< CPU to generate code for
   std::string emit, from;         ///< names of levels; empty if not given
   std::string dump;               ///< directory for the IR of every level
-  Cluster cluster;                ///< what the ranks run on; the mesh fits
+  Cluster cluster;                ///< what the ranks run on; the mesh fits. Of size 0: not known, and the passes assume one
   bool timing = false;
 
   /// Parses the command line. Prints what is wrong and returns nullopt for a bad one; exits for --help and --version.

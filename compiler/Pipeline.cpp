@@ -58,11 +58,16 @@ void buildShard(OpPassManager &passes, const Options &options) {
   passes.addPass(shard::createSplitPrologue());
   // Partial sums that stand together are completed together.
   passes.addPass(shard::createSumProductsFirst());
-  // tp is the fastest axis of either order: its first group stands for all.
-  const Cluster &cluster = options.cluster;
-  const Link &link = cluster.linkOf(llvm::to_vector(llvm::seq<int64_t>(0, options.mesh.tp)));
-  passes.addPass(shard::createPropagateShardings({options.mesh.tp, options.mesh.pp, options.mesh.dp, options.microbatches.value_or(0), options.sequenceParallel,
-                                                  link.bytesPerSecond, link.latencySeconds, cluster.memoryBytesPerSecond * cluster.memoryEfficiency, options.plan}));
+  shard::PropagateShardingsOptions shardings{options.mesh.tp, options.mesh.pp, options.mesh.dp, options.microbatches.value_or(0), options.sequenceParallel};
+  shardings.plan = options.plan;
+  if (const Cluster &cluster = options.cluster; cluster.devicesPerNode > 0) {
+    // tp is the fastest axis of either order: its first group stands for all.
+    const Link &link = cluster.linkOf(llvm::to_vector(llvm::seq<int64_t>(0, options.mesh.tp)));
+    shardings.linkBytesPerSecond = link.bytesPerSecond;
+    shardings.linkLatencySeconds = link.latencySeconds;
+    shardings.memoryBytesPerSecond = cluster.memoryBytesPerSecond * cluster.memoryEfficiency;
+  }
+  passes.addPass(shard::createPropagateShardings(shardings));
   passes.addPass(shard::createShareGathers());
   passes.addPass(shard::createMergeReshards());
   passes.addPass(shard::createVerifyShardings());

@@ -79,14 +79,14 @@ TEST(Driver, StreamsAreAsynchronous) {
   EXPECT_EQ(device.cuEventQuery(end), CUDA_ERROR_NOT_READY);
   MUST(device, cuStreamSynchronize(fast));
   EXPECT_EQ(device.cuEventQuery(end), CUDA_ERROR_NOT_READY);
+  MUST(device, cuEventSynchronize(start));
   usleep(50000);
   gate.open();
   MUST(device, cuEventSynchronize(end));
   EXPECT_EQ(device.cuStreamQuery(slow), CUDA_SUCCESS);
   float milliseconds;
   MUST(device, cuEventElapsedTime(&milliseconds, start, end));
-  EXPECT_GE(milliseconds, 50);
-  EXPECT_LT(milliseconds, 5000);
+  EXPECT_GE(milliseconds, 50); // what was slept between the two
 }
 
 TEST(Driver, EventsOrderStreams) {
