@@ -12,8 +12,8 @@ using namespace mlir;
 using namespace p3d;
 
 namespace {
-/// About what a link sends during its latency: larger messages gain less from company than it costs to bring them together.
-constexpr int64_t kMostBytes = 512 << 10;
+/// To bring so much together takes a device about as long as a message less saves; of the largest models it is the numbers of each token.
+constexpr int64_t kMostBytes = 4 << 20;
 
 /// Whether it completes partial values. Gathers stay where they are: what they bring takes memory until it is used.
 bool completes(dist::ReshardOp op) { return op.getFrom().getUnreduced() != op.getTo().getUnreduced() && op.getFrom().getDims() == op.getTo().getDims(); }

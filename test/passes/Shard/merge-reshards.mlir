@@ -35,17 +35,17 @@ graph.block @sums(%x: tensor<4x8xf32> {dist.sharding = #dist.sharding<[{},{tp:4}
 // CHECK-COUNT-2: dist.all_reduce
 // CHECK-NOT: graph.concat
 // CHECK-COUNT-2: dist.all_gather
-graph.block @apart(%x: tensor<8x512x512xf32> {dist.sharding = #dist.sharding<[{tp:4},{},{}]>}, %y: tensor<8xf32> {dist.sharding = #dist.sharding<[{tp:4}]>}, %z: tensor<8xf32> {dist.sharding = #dist.sharding<[{tp:4}]>})
-    -> (tensor<512x512xf32> {dist.sharding = #dist.sharding<[{},{}]>}, tensor<512x512xf32> {dist.sharding = #dist.sharding<[{},{}]>},
+graph.block @apart(%x: tensor<8x1024x1024xf32> {dist.sharding = #dist.sharding<[{tp:4},{},{}]>}, %y: tensor<8xf32> {dist.sharding = #dist.sharding<[{tp:4}]>}, %z: tensor<8xf32> {dist.sharding = #dist.sharding<[{tp:4}]>})
+    -> (tensor<1024x1024xf32> {dist.sharding = #dist.sharding<[{},{}]>}, tensor<1024x1024xf32> {dist.sharding = #dist.sharding<[{},{}]>},
         tensor<8xf32> {dist.sharding = #dist.sharding<[{}]>}, tensor<8xf32> {dist.sharding = #dist.sharding<[{}]>}) {
-  %t = graph.tanh %x {dist.shardings = [#dist.sharding<[{tp:4},{},{}]>]} : tensor<8x512x512xf32>
-  %sx = graph.reduce sum %x dims [0] {dist.shardings = [#dist.sharding<[{},{}] unreduced{tp}>]} : (tensor<8x512x512xf32>) -> tensor<512x512xf32>
-  %st = graph.reduce sum %t dims [0] {dist.shardings = [#dist.sharding<[{},{}] unreduced{tp}>]} : (tensor<8x512x512xf32>) -> tensor<512x512xf32>
-  %a = dist.reshard %sx from <[{},{}] unreduced{tp}> to <[{},{}]> why "a" {dist.shardings = [#dist.sharding<[{},{}]>]} : tensor<512x512xf32>
-  %b = dist.reshard %st from <[{},{}] unreduced{tp}> to <[{},{}]> why "b" {dist.shardings = [#dist.sharding<[{},{}]>]} : tensor<512x512xf32>
+  %t = graph.tanh %x {dist.shardings = [#dist.sharding<[{tp:4},{},{}]>]} : tensor<8x1024x1024xf32>
+  %sx = graph.reduce sum %x dims [0] {dist.shardings = [#dist.sharding<[{},{}] unreduced{tp}>]} : (tensor<8x1024x1024xf32>) -> tensor<1024x1024xf32>
+  %st = graph.reduce sum %t dims [0] {dist.shardings = [#dist.sharding<[{},{}] unreduced{tp}>]} : (tensor<8x1024x1024xf32>) -> tensor<1024x1024xf32>
+  %a = dist.reshard %sx from <[{},{}] unreduced{tp}> to <[{},{}]> why "a" {dist.shardings = [#dist.sharding<[{},{}]>]} : tensor<1024x1024xf32>
+  %b = dist.reshard %st from <[{},{}] unreduced{tp}> to <[{},{}]> why "b" {dist.shardings = [#dist.sharding<[{},{}]>]} : tensor<1024x1024xf32>
   %c = dist.reshard %y from <[{tp:4}]> to <[{}]> why "c" {dist.shardings = [#dist.sharding<[{}]>]} : tensor<8xf32>
   %d = dist.reshard %z from <[{tp:4}]> to <[{}]> why "d" {dist.shardings = [#dist.sharding<[{}]>]} : tensor<8xf32>
-  graph.yield %a, %b, %c, %d : tensor<512x512xf32>, tensor<512x512xf32>, tensor<8xf32>, tensor<8xf32>
+  graph.yield %a, %b, %c, %d : tensor<1024x1024xf32>, tensor<1024x1024xf32>, tensor<8xf32>, tensor<8xf32>
 }
 graph.program @p(%x: tensor<f32> {dist.sharding = #dist.sharding<[]>}) -> (tensor<f32> {dist.sharding = #dist.sharding<[]>}) {
   graph.yield %x : tensor<f32>
