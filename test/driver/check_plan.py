@@ -55,6 +55,11 @@ for model, mesh in [("gpt2_tiny", "4x2x2"), ("llama_tiny", "8x1x1"), ("mixtral_t
                     ("hf_gpt2_tiny", "4x1x1"), ("mlp_regression", "2x1x2"), ("gpt2_tiny_oddvocab", "1x4x1")]:
     comes_back(model, mesh)
 
+# The number of layers decides nothing about what is cut.
+axes = [{tuple(sorted(entry["dims"])): entry["axis"] for entry in json.loads(plan_of(model, "4x1x1").read_text())["classes"]} for model in ("llama_tiny", "llama_tiny_l6")]
+if axes[0] != axes[1]:
+    faults.append(f"8 layers: {axes[0]}\n6 layers: {axes[1]}")
+
 base = plan_of("llama_tiny", "4x2x1")
 
 
