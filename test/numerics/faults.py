@@ -15,6 +15,8 @@ FAULTS = [
     ("a fused q|k|v is cut by heads, not by columns", "gpt2_tiny", "2x1x1", 1),
     ("8 query heads over 4 key heads", "llama_tiny", "4x1x1", 1),
     ("4 key heads over 3 ranks: the last shard is padding", "llama_tiny", "3x1x1", 1),
+    ("2 key heads over 4 ranks: each on two of them, its gradient summed over those two", "mixtral_tiny", "4x1x1", 1),
+    ("4 key heads over 8 ranks, and replicas", "llama_tiny", "8x1x2", 2),
     ("a vocabulary of 61 over tp=2: padding is outside the softmax", "gpt2_tiny_oddvocab", "2x1x1", 1),
     ("a vocabulary of 61 over tp=4", "gpt2_tiny_oddvocab", "4x1x1", 1),
     # Pipeline.
