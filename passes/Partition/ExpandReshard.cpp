@@ -1,4 +1,5 @@
 #include "passes/Partition/ExpandReshard.h"
+#include "passes/Support/Reason.h"
 
 using namespace mlir;
 using namespace p3d;
@@ -99,19 +100,25 @@ private:
   auto kindAttr() { return dist::ReduceKindAttr::get(builder.getContext(), op.getFrom().getReduce()); }
   auto dimAttr(int dim) const { return builder.getI64IntegerAttr(dim); }
 
+  /// A collective keeps what the reshard says of it.
+  Value explained(Operation *collective) {
+    copyReason(op, collective);
+    return collective->getResult(0);
+  }
+
   void allReduce(dist::Axis axis) {
-    value = builder.create<dist::AllReduceOp>(op.getLoc(), type(), kindAttr(), value, axisAttr(axis), op.getReasonAttr());
+    value = explained(builder.create<dist::AllReduceOp>(op.getLoc(), type(), kindAttr(), value, axisAttr(axis), op.getReasonAttr()));
   }
   void reduceScatter(int dim, dist::Axis axis, int64_t chunk) {
-    value = builder.create<dist::ReduceScatterOp>(op.getLoc(), resized(type(), dim, chunk), kindAttr(), value, dimAttr(dim),
-                                                  axisAttr(axis), op.getReasonAttr());
+    value = explained(builder.create<dist::ReduceScatterOp>(op.getLoc(), resized(type(), dim, chunk), kindAttr(), value, dimAttr(dim),
+                                                  axisAttr(axis), op.getReasonAttr()));
   }
   void allGather(int dim, dist::Axis axis, int64_t size) {
-    value = builder.create<dist::AllGatherOp>(op.getLoc(), resized(type(), dim, size), value, dimAttr(dim), axisAttr(axis), op.getReasonAttr());
+    value = explained(builder.create<dist::AllGatherOp>(op.getLoc(), resized(type(), dim, size), value, dimAttr(dim), axisAttr(axis), op.getReasonAttr()));
   }
   void allToAll(int from, int to, dist::Axis axis, int64_t chunk) {
     auto moved = resized(resized(type(), from, global[from]), to, chunk);
-    value = builder.create<dist::AllToAllOp>(op.getLoc(), moved, value, dimAttr(from), dimAttr(to), axisAttr(axis), op.getReasonAttr());
+    value = explained(builder.create<dist::AllToAllOp>(op.getLoc(), moved, value, dimAttr(from), dimAttr(to), axisAttr(axis), op.getReasonAttr()));
   }
   void shardSlice(int dim, dist::Axis axis, int64_t chunk) {
     value = builder.create<dist::ShardSliceOp>(op.getLoc(), resized(type(), dim, chunk), value, dimAttr(dim), axisAttr(axis));

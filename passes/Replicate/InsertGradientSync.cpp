@@ -11,10 +11,11 @@ namespace p3d {
 #include "passes/Replicate/Passes.h.inc"
 
 namespace {
-constexpr StringLiteral kGradientsOverTp = "parameters that tp replicates are used on values that it cuts";
-constexpr StringLiteral kGradientsOverGroups = "neighbours on tp hold the same part of a parameter and use it on different values";
+constexpr StringLiteral kGradientsOverTp = "each rank of tp has a copy of these parameters, and their gradient from its own part of the values";
+constexpr StringLiteral kGradientsOverGroups = "neighbours on tp have a copy of the same part of these parameters, and their gradient from their own part of the values";
 constexpr StringLiteral kGradientsOverDp = "gradients are sums over the batch, which dp cuts";
-constexpr StringLiteral kResults = "the loss and the metrics are sums over what the axis cuts";
+constexpr StringLiteral kResultsOverTp = "the loss and the metrics are sums over a dimension that tp cuts";
+constexpr StringLiteral kResultsOverDp = "the loss and the metrics are sums over the batch, which dp cuts";
 
 using TiedGroups = llvm::MapVector<Attribute, int64_t>;
 
@@ -92,8 +93,8 @@ LogicalResult Synchronizer::run() {
       return failure();
   reduceTied();
   if (failed(synchronize(BufferKind::Gradient, Axis::DP, kGradientsOverDp)) ||
-      failed(synchronize(BufferKind::Result, Axis::TP, kResults)) ||
-      failed(synchronize(BufferKind::Result, Axis::DP, kResults)))
+      failed(synchronize(BufferKind::Result, Axis::TP, kResultsOverTp)) ||
+      failed(synchronize(BufferKind::Result, Axis::DP, kResultsOverDp)))
     return failure();
   if (task.getBody().front().empty())
     task.erase();

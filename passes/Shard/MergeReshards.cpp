@@ -1,7 +1,7 @@
 // Small partial values that are ready together are completed together; see Passes.td.
 #include "dialects/Graph/GraphOps.h"
 #include "passes/Shard/Passes.h"
-#include "llvm/ADT/StringExtras.h"
+#include "passes/Support/Reason.h"
 
 namespace p3d::shard {
 #define GEN_PASS_DEF_MERGERESHARDS
@@ -37,14 +37,14 @@ public:
     location = FusedLoc::get(builder.getContext(), places);
     dist::ShardingAttr from = ofRows(last.getFrom()), to = ofRows(last.getTo());
     SmallVector<Value> rows;
-    llvm::SetVector<StringRef> reasons;
     for (dist::ReshardOp &reshard : reshards) {
       rows.push_back(lying(builder.create<graph::ReshapeOp>(location, withRows(1), reshard.getOperand()), from));
-      reasons.insert(reshard.getReason());
     }
     Value together = lying(builder.create<graph::ConcatOp>(location, withRows(rows.size()), rows, 0), from);
-    std::string why = llvm::join(reasons, "; ");
-    Value moved = lying(builder.create<dist::ReshardOp>(location, together.getType(), together, from, to, builder.getStringAttr(why)), to);
+    Reason reason = joinReasons(SmallVector<Operation *>(reshards.begin(), reshards.end()));
+    auto reshard = builder.create<dist::ReshardOp>(location, together.getType(), together, from, to, builder.getStringAttr(reason.text));
+    annotateReason(reshard, reason);
+    Value moved = lying(reshard, to);
     for (auto [i, reshard] : llvm::enumerate(reshards)) {
       SmallVector<int64_t> starts(type.getRank() + 1, 0), limits(withRows(int64_t(i) + 1).getShape()), strides(type.getRank() + 1, 1);
       starts[0] = i;

@@ -2,6 +2,7 @@
 #include "passes/Shard/ChooseTensorParallel.h"
 #include "passes/Shard/Passes.h"
 #include "passes/Shard/Plan.h"
+#include "passes/Shard/Reasons.h"
 #include "passes/Shard/UserShardings.h"
 
 namespace p3d::shard {
@@ -17,37 +18,15 @@ using graph::tensorType;
 namespace {
 constexpr llvm::StringLiteral kBatchDimAttr = "graph.batch_dim";
 
-/// What a person calls an operation: its mnemonic and, for an einsum, its spec.
-std::string describe(Operation *op) {
-  if (isa<graph::ConstrainOp>(op))
-    return "what the user constrains";
-  std::string text = op->getName().getStringRef().str();
-  if (auto einsum = dyn_cast<graph::EinsumOp>(op))
-    text += " " + einsum.getSpec().str();
-  if (auto call = dyn_cast<graph::CallOp>(op))
-    text += " @" + call.getCallee().str();
-  return text;
-}
-
-std::string reasonFor(const Move &move) {
-  if (isa<graph::ConstrainOp>(move.use->getOwner()))
-    return "the user wants it so";
-  Operation *def = move.use->get().getDefiningOp();
-  std::string source = def ? describe(def) : "an argument", user = describe(move.use->getOwner());
-  if (move.from.isPartialOverTp() || move.from.batch.isPartial)
-    return source + " leaves partial sums, " + user + " needs them complete";
-  if (move.from.isCutOverTp() && !move.to.isCutOverTp())
-    return user + " needs all parts of " + source;
-  return user + " works on a part of " + source;
-}
-
 /// Writes the result of an analysis into the IR.
 class ShardingWriter {
 public:
-  ShardingWriter(ModuleOp module, const ShardingAnalysis &analysis, dist::MeshAttr mesh)
-      : module(module), analysis(analysis), mesh(mesh) {}
+  ShardingWriter(ModuleOp module, const ShardingAnalysis &analysis, const Reasons &reasons, dist::MeshAttr mesh)
+      : module(module), analysis(analysis), reasons(reasons), mesh(mesh) {}
 
   void write() {
+    if (ArrayAttr uneven = reasons.uneven(module.getContext(), mesh.getTp()))
+      module->setAttr(kUnevenAttr, uneven);
     insertMoves();
     for (Operation &op : *module.getBody())
       if (auto function = dyn_cast<FunctionOpInterface>(op))
@@ -67,19 +46,21 @@ private:
 
   /// One reshard for each value and placement, right after the value.
   void insertMoves() {
-    llvm::DenseMap<std::pair<Value, Attribute>, Value> made;
-    SmallVector<std::pair<Move, Value>> planned;
-    for (const Move &move : analysis.moves())
-      planned.push_back({move, move.use->get()});
-    for (auto &[move, value] : planned) {
+    llvm::MapVector<std::pair<Value, std::pair<Attribute, Attribute>>, SmallVector<Move>> planned;
+    for (const Move &move : analysis.moves()) {
       bool hasMb = !inPrologue(move.use->getOwner());
+      Value value = move.use->get();
       auto from = analysis.spell(value, move.from, hasMb), to = analysis.spell(value, move.to, hasMb);
-      if (from == to)
-        continue;
-      Value &moved = made[{value, to}];
-      if (!moved)
-        moved = reshard(value, from, to, reasonFor(move));
-      move.use->set(moved);
+      if (from != to)
+        planned[{value, {from, to}}].push_back(move);
+    }
+    // All of them before the first one changes the program that they speak of.
+    SmallVector<Reason> why = llvm::map_to_vector(planned, [&](auto &entry) { return reasons.of(entry.second); });
+    for (auto [entry, reason] : llvm::zip(planned, why)) {
+      auto [value, ends] = entry.first;
+      Value moved = reshard(value, cast<dist::ShardingAttr>(ends.first), cast<dist::ShardingAttr>(ends.second), reason);
+      for (const Move &move : entry.second)
+        move.use->set(moved);
     }
     for (Operation *convert : repeated)
       if (convert->use_empty())
@@ -94,7 +75,7 @@ private:
     return isWider && from.dimOf(dist::Axis::TP) >= 0 && to.dimOf(dist::Axis::TP) < 0;
   }
 
-  Value reshard(Value value, dist::ShardingAttr from, dist::ShardingAttr to, StringRef reason) {
+  Value reshard(Value value, dist::ShardingAttr from, dist::ShardingAttr to, const Reason &reason) {
     if (meetsNarrower(value, from, to)) {
       Operation *convert = value.getDefiningOp();
       Value moved = reshard(convert->getOperand(0), from, to, reason);
@@ -108,7 +89,8 @@ private:
     }
     OpBuilder builder(module.getContext());
     builder.setInsertionPointAfterValue(value);
-    auto op = builder.create<dist::ReshardOp>(value.getLoc(), value.getType(), value, from, to, builder.getStringAttr(reason));
+    auto op = builder.create<dist::ReshardOp>(value.getLoc(), value.getType(), value, from, to, builder.getStringAttr(reason.text));
+    annotateReason(op, reason);
     op->setAttr(dist::kShardingsAttr, builder.getArrayAttr({to}));
     return op;
   }
@@ -127,7 +109,7 @@ private:
         };
         if (llvm::none_of(argument.getUses(), usesMicrobatch))
           continue;
-        Value microbatch = reshard(argument, stored, taken, "one microbatch of an input");
+        Value microbatch = reshard(argument, stored, taken, {"one microbatch of an input", "", {}});
         argument.replaceUsesWithIf(microbatch, [&](OpOperand &use) {
           return use.getOwner() != microbatch.getDefiningOp() && usesMicrobatch(use);
         });
@@ -169,6 +151,7 @@ private:
 
   ModuleOp module;
   const ShardingAnalysis &analysis;
+  const Reasons &reasons;
   dist::MeshAttr mesh;
   SetVector<Operation *> repeated; ///< conversions that parts meet before
 };
@@ -196,7 +179,7 @@ struct PropagateShardingsPass : shard::impl::PropagateShardingsBase<PropagateSha
     // In this order: where no choice can be right the search finds nothing to cut, and the analysis knows why.
     if (failed(analysis.run()) || failed(checkTensorParallel(module, classes, cut)))
       return signalPassFailure();
-    ShardingWriter(module, analysis, mesh).write();
+    ShardingWriter(module, analysis, Reasons(module, classes, analysis, cut), mesh).write();
     module->setAttr(dist::kClassesAttr, describeClasses(module, classes, cut, dp));
     markBatch(module, classes);
   }

@@ -32,11 +32,14 @@ public:
   Reader(const json::Object &root, llvm::StringRef file) : root(root), file(file) {}
 
   llvm::Error read(const Field &field) {
-    std::string expected = std::isinf(field.most) ? "a number above 0" : llvm::formatv("a number above 0, at most {0}", json::Value(field.most)).str();
+    std::string expected = std::isinf(field.most)
+                               ? "a number above 0"
+                               : llvm::formatv("a number above 0, at most {0}", json::Value(field.most)).str();
     const json::Object *holder = field.group.empty() ? &root : root.getObject(field.group);
     const json::Value *value = holder ? holder->get(field.name) : nullptr;
     if (!value)
-      return field.isOptional ? llvm::Error::success() : fail(file + ": has no field '" + field.path() + "'; expected " + expected);
+      return field.isOptional ? llvm::Error::success()
+                              : fail(file + ": has no field '" + field.path() + "'; expected " + expected);
     std::optional<double> number = value->getAsNumber();
     if (!number || !(*number > 0) || !(*number <= field.most))
       return fail(llvm::formatv("{0}: field '{1}' is {2}; expected {3}", file, field.path(), *value, expected).str());
@@ -117,14 +120,16 @@ llvm::Expected<Cluster> p3d::parseCluster(llvm::StringRef text, llvm::StringRef 
   if (nodes == 0 && devices == 0)
     return cluster;
   // The two make sense together only, and both are counts.
-  if (llvm::Error error = parseClusterSize(llvm::formatv("{0}x{1}", json::Value(nodes), json::Value(devices)).str(), cluster))
+  if (llvm::Error error =
+          parseClusterSize(llvm::formatv("{0}x{1}", json::Value(nodes), json::Value(devices)).str(), cluster))
     return fail(file + ": fields 'nodes' and 'devices_per_node': " + llvm::toString(std::move(error)));
   return cluster;
 }
 
 llvm::Error p3d::parseClusterSize(llvm::StringRef text, Cluster &cluster) {
   auto [nodes, devices] = text.split('x');
-  if (nodes.getAsInteger(10, cluster.nodes) || devices.getAsInteger(10, cluster.devicesPerNode) || cluster.nodes < 1 || cluster.devicesPerNode < 1)
+  if (nodes.getAsInteger(10, cluster.nodes) || devices.getAsInteger(10, cluster.devicesPerNode) || cluster.nodes < 1 ||
+      cluster.devicesPerNode < 1)
     return fail("'" + text + "' is no size; expected NODESxDEVICES like 4x8");
   return llvm::Error::success();
 }

@@ -1,4 +1,5 @@
-// The machines that a program is to run on: devices, their memory, and the links between them. Plain numbers, for costs.
+// The machines that a program is to run on: devices, their memory, and the links between them. Plain numbers, for
+// costs.
 #pragma once
 
 #include "llvm/ADT/ArrayRef.h"
@@ -21,8 +22,8 @@ struct Cluster {
   std::string name;
   int64_t nodes = 0, devicesPerNode = 0; ///< 0 if the description leaves the size open
   double memoryBytes = 0, memoryBytesPerSecond = 0;
-  std::map<std::string, double> flopsPerSecond;        ///< peak by element type: f64, f32, f16, bf16
-  double computeEfficiency = 1, memoryEfficiency = 1;  ///< what a good kernel reaches of the peaks
+  std::map<std::string, double> flopsPerSecond;       ///< peak by element type: f64, f32, f16, bf16
+  double computeEfficiency = 1, memoryEfficiency = 1; ///< what a good kernel reaches of the peaks
   Link inNode, betweenNodes;
 
   int64_t nodeOf(int64_t rank) const { return rank / devicesPerNode; }
@@ -31,8 +32,8 @@ struct Cluster {
   const Link &linkOf(llvm::ArrayRef<int64_t> ranks) const;
 };
 
-/// Reads a description as JSON. Every field but `nodes` and `devices_per_node` must be there; errors name `file`, the field, what it
-/// is and what was expected.
+/// Reads a description as JSON. Every field but `nodes` and `devices_per_node` must be there; errors name `file`, the
+/// field, what it is and what was expected.
 llvm::Expected<Cluster> parseCluster(llvm::StringRef text, llvm::StringRef file);
 
 /// Reads a size like `4x8` into `cluster`: nodes and devices of each. Fails for anything else, with what was expected.

@@ -16,7 +16,7 @@ module attributes {dist.classes = [{axis = "tp", dims = {params.l0.down = array<
   }
   graph.block @layer_1.fwd(%arg0: tensor<2x32xf32> {dist.sharding = #dist.sharding<[{dp,mb:2},{tp:32}]>}, %arg1: tensor<32x16xf32> {dist.sharding = #dist.sharding<[{tp:32},{}]>}) -> (tensor<2x16xf32> {dist.sharding = #dist.sharding<[{dp,mb:2},{}]>}) attributes {graph.saves = 0 : i64} {
     %0 = graph.einsum "ab,bc->ac" %arg0, %arg1 {graph.id = 0 : i64} : (tensor<2x32xf32>, tensor<32x16xf32>) -> tensor<2x16xf32>
-    %1 = dist.all_reduce  sum %0 over  tp why "graph.einsum ab,bc->ac leaves partial sums, graph.yield needs them complete" : tensor<2x16xf32>
+    %1 = dist.all_reduce  sum %0 over  tp why "row-parallel product of params.l0.down leaves a partial sum; what follows the block needs it whole" {dist.parameters = ["params.l0.down"], dist.remedy = "tp=1"} : tensor<2x16xf32>
     graph.yield %1 : tensor<2x16xf32>
   }
   graph.block @layer_1.bwd(%arg0: tensor<2x16xf32> {dist.sharding = #dist.sharding<[{dp,mb:2},{}]>}, %arg1: tensor<2x32xf32> {dist.sharding = #dist.sharding<[{dp,mb:2},{tp:32}]>}, %arg2: tensor<32x16xf32> {dist.sharding = #dist.sharding<[{tp:32},{}]>}) -> (tensor<2x32xf32> {dist.sharding = #dist.sharding<[{dp,mb:2},{tp:32}]>}, tensor<32x16xf32> {dist.sharding = #dist.sharding<[{tp:32},{}] unreduced{dp,mb}>}) attributes {graph.backward_of = @layer_1.fwd} {
@@ -29,7 +29,7 @@ module attributes {dist.classes = [{axis = "tp", dims = {params.l0.down = array<
     %1 = graph.einsum "ab,bc->ac" %0, %arg1 {graph.id = 1 : i64} : (tensor<2x16xf32>, tensor<16x32xf32>) -> tensor<2x32xf32>
     %2 = graph.tanh %1 {graph.id = 2 : i64} : tensor<2x32xf32>
     %3 = graph.einsum "ab,bc->ac" %2, %arg2 {graph.id = 3 : i64} : (tensor<2x32xf32>, tensor<32x16xf32>) -> tensor<2x16xf32>
-    %4 = dist.all_reduce  sum %3 over  tp why "graph.einsum ab,bc->ac leaves partial sums, graph.add needs them complete" : tensor<2x16xf32>
+    %4 = dist.all_reduce  sum %3 over  tp why "row-parallel product of params.l1.down leaves a partial sum; the addition after it needs it whole" {dist.parameters = ["params.l1.down"], dist.remedy = "tp=1"} : tensor<2x16xf32>
     %5 = graph.add %0, %4 {graph.id = 4 : i64} : tensor<2x16xf32>
     %6 = graph.sub %5, %arg4 {graph.id = 5 : i64} : tensor<2x16xf32>
     %7 = graph.mul %6, %6 {graph.id = 6 : i64} : tensor<2x16xf32>
@@ -54,14 +54,14 @@ module attributes {dist.classes = [{axis = "tp", dims = {params.l0.down = array<
     %11 = graph.sub %10, %9 {graph.grad_role = "input_grad", graph.of = 2 : i64} : tensor<2x32xf32>
     %12 = graph.mul %7, %11 {graph.grad_role = "input_grad", graph.of = 2 : i64} : tensor<2x32xf32>
     %13 = graph.einsum "ac,bc->ab" %12, %arg1 {graph.grad_role = "input_grad", graph.of = 1 : i64} : (tensor<2x32xf32>, tensor<16x32xf32>) -> tensor<2x16xf32>
-    %14 = dist.all_reduce  sum %13 over  tp why "graph.einsum ac,bc->ab leaves partial sums, graph.add needs them complete" : tensor<2x16xf32>
+    %14 = dist.all_reduce  sum %13 over  tp why "column-parallel product of params.l1.up: the gradient of its input is a partial sum; the addition after it needs it whole" {dist.parameters = ["params.l1.up"], dist.remedy = "tp=1"} : tensor<2x16xf32>
     %15 = graph.add %6, %14 {graph.grad_role = "input_grad", graph.of = 1 : i64} : tensor<2x16xf32>
     %16 = graph.einsum "ac,ab->bc" %12, %arg5 {graph.grad_role = "weight_grad", graph.of = 1 : i64} : (tensor<2x32xf32>, tensor<2x16xf32>) -> tensor<16x32xf32>
     graph.yield %15, %16, %8 : tensor<2x16xf32>, tensor<16x32xf32>, tensor<32x16xf32>
   }
   graph.block @prologue(%arg0: tensor<4xf32> {dist.sharding = #dist.sharding<[{dp:4}]>}) -> (tensor<f32> {dist.sharding = #dist.sharding<[]>}) attributes {graph.prologue} {
     %0 = graph.reduce  sum %arg0 dims [0] {graph.id = 0 : i64} : (tensor<4xf32>) -> tensor<f32>
-    %1 = dist.all_reduce  sum %0 over  dp why "graph.reduce leaves partial sums, graph.yield needs them complete" : tensor<f32>
+    %1 = dist.all_reduce  sum %0 over  dp why "a sum over the batch, which dp cuts; every microbatch needs it complete" {dist.remedy = "dp=1"} : tensor<f32>
     graph.yield %1 : tensor<f32>
   }
   pipe.stage @stage0 index 0 layers [0, 0] {

@@ -19,7 +19,7 @@ module attributes {dist.classes = [{axis = "tp", dims = {params.l0.down = array<
   }
   exec.function @layer_1.fwd(%arg0: memref<2x32xf32>, %arg1: memref<32x16xf32>, %arg2: memref<2x16xf32>) attributes {outs = 1 : i64, scratch_bytes = 0 : i64} {
     exec.einsum "ab,bc->ac"(%arg0, %arg1) -> (%arg2) : (memref<2x32xf32>, memref<32x16xf32>) -> memref<2x16xf32>
-    exec.all_reduce  sum %arg2 over  tp 0 of f32 why "graph.einsum ab,bc->ac leaves partial sums, graph.yield needs them complete" : memref<2x16xf32>
+    exec.all_reduce  sum %arg2 over  tp 0 of f32 why "row-parallel product of params.l0.down leaves a partial sum; what follows the block needs it whole" : memref<2x16xf32>
   }
   exec.function @layer_1.bwd(%arg0: memref<2x16xf32>, %arg1: memref<2x32xf32>, %arg2: memref<32x16xf32>, %arg3: memref<2x32xf32>, %arg4: memref<32x16xf32>) attributes {outs = 2 : i64, scratch_bytes = 0 : i64} {
     exec.einsum "ac,bc->ab"(%arg0, %arg2) -> (%arg3) : (memref<2x16xf32>, memref<32x16xf32>) -> memref<2x32xf32>
@@ -32,7 +32,7 @@ module attributes {dist.classes = [{axis = "tp", dims = {params.l0.down = array<
     exec.launch @kernel.tanh(%0) -> (%arg9) : (memref<2x32xf32>) -> memref<2x32xf32>
     %1 = exec.temporary at 0 : memref<2x16xf32>
     exec.einsum "ab,bc->ac"(%arg9, %arg2) -> (%1) : (memref<2x32xf32>, memref<32x16xf32>) -> memref<2x16xf32>
-    exec.all_reduce  sum %1 over  tp 0 of f32 why "graph.einsum ab,bc->ac leaves partial sums, graph.add needs them complete" : memref<2x16xf32>
+    exec.all_reduce  sum %1 over  tp 0 of f32 why "row-parallel product of params.l1.down leaves a partial sum; the addition after it needs it whole" : memref<2x16xf32>
     exec.launch @kernel.sub(%arg8, %1, %arg4) -> (%arg10) : (memref<2x16xf32>, memref<2x16xf32>, memref<2x16xf32>) -> memref<2x16xf32>
     %2 = exec.temporary at 0 : memref<f32>
     exec.launch @kernel.reduce_sum(%arg10, %arg5) -> (%2) : (memref<2x16xf32>, memref<2xf32>) -> memref<f32>
@@ -52,13 +52,13 @@ module attributes {dist.classes = [{axis = "tp", dims = {params.l0.down = array<
     exec.launch @kernel.mul(%2, %arg6) -> (%3) : (memref<2x32xf32>, memref<2x32xf32>) -> memref<2x32xf32>
     %4 = exec.temporary at 0 : memref<2x16xf32>
     exec.einsum "ac,bc->ab"(%3, %arg1) -> (%4) : (memref<2x32xf32>, memref<16x32xf32>) -> memref<2x16xf32>
-    exec.all_reduce  sum %4 over  tp 0 of f32 why "graph.einsum ac,bc->ab leaves partial sums, graph.add needs them complete" : memref<2x16xf32>
+    exec.all_reduce  sum %4 over  tp 0 of f32 why "column-parallel product of params.l1.up: the gradient of its input is a partial sum; the addition after it needs it whole" : memref<2x16xf32>
     exec.launch @kernel.add(%1, %4) -> (%arg8) : (memref<2x16xf32>, memref<2x16xf32>) -> memref<2x16xf32>
     exec.einsum "ac,ab->bc"(%3, %arg5) -> (%arg9) adds : (memref<2x32xf32>, memref<2x16xf32>) -> memref<16x32xf32>
   }
   exec.function @prologue(%arg0: memref<4xf32>, %arg1: memref<f32>) attributes {outs = 1 : i64, scratch_bytes = 0 : i64} {
     exec.launch @kernel.reduce_sum.1(%arg0) -> (%arg1) : (memref<4xf32>) -> memref<f32>
-    exec.all_reduce  sum %arg1 over  dp 0 of f32 why "graph.reduce leaves partial sums, graph.yield needs them complete" : memref<f32>
+    exec.all_reduce  sum %arg1 over  dp 0 of f32 why "a sum over the batch, which dp cuts; every microbatch needs it complete" : memref<f32>
   }
   exec.program @stage0 index 0 slots 2 arena 9984 zero 2048 at 6400 attributes {layers = array<i64: 0, 0>, order = ["F0", "F1", "B0", "B1", "S", "U"]} {
     exec.buffer  parameter @params.l0.up at 0 : memref<16x32xf32> of f32 global tensor<16x64xf32> {dist.sharding = #dist.sharding<[{},{tp:32}]>, graph.init = {kind = "normal", std = 2.500000e-01 : f64}, graph.name = "params.l0.up", graph.role = "param"}
@@ -176,7 +176,7 @@ module attributes {dist.classes = [{axis = "tp", dims = {params.l0.down = array<
       %2 = exec.address @grads.l1.up : memref<16x32xf32>
       %3 = exec.address @grads.l1.down : memref<32x16xf32>
       exec.all_reduce  sum %3, %2, %1 over  dp 0 of f32 why "gradients are sums over the batch, which dp cuts" : memref<32x16xf32>, memref<16x32xf32>, memref<32x16xf32>
-      exec.all_reduce  sum %0 over  dp 0 of f32 why "the loss and the metrics are sums over what the axis cuts" : memref<f32>
+      exec.all_reduce  sum %0 over  dp 0 of f32 why "the loss and the metrics are sums over the batch, which dp cuts" : memref<f32>
     }
     exec.task  update scratch 0 at 26304 {
       exec.update "adamw" @params.l0.down by @grads.l0.down {decay}

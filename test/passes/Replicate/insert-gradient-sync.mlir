@@ -4,7 +4,7 @@
 
 // CHECK-LABEL: pipe.stage @stage0
 // CHECK: pipe.task {{ ?}}synchronize
-// CHECK-NEXT: pipe.synchronize [@grads.norm] over "tp" why "parameters that tp replicates are used on values that it cuts"
+// CHECK-NEXT: pipe.synchronize [@grads.norm] over "tp" why "each rank of tp has a copy of these parameters, and their gradient from its own part of the values"
 // CHECK-NEXT: pipe.reduce_tied @grads.e stages [0, 1] group 0
 // CHECK-NEXT: pipe.synchronize [@grads.e, @grads.norm, @grads.w] over "dp" why "gradients are sums over the batch, which dp cuts"
 // CHECK-NEXT: }
@@ -12,7 +12,8 @@
 // CHECK: pipe.task {{ ?}}synchronize
 // CHECK-NEXT: pipe.reduce_tied @grads.e stages [0, 1] group 0
 // CHECK-NEXT: pipe.synchronize [@grads.e] over "dp"
-// CHECK-NEXT: pipe.synchronize [@loss] over "dp" why "the loss and the metrics are sums over what the axis cuts"
+// CHECK-NEXT: pipe.synchronize [@loss] over "tp" why "the loss and the metrics are sums over a dimension that tp cuts"
+// CHECK-NEXT: pipe.synchronize [@loss] over "dp" why "the loss and the metrics are sums over the batch, which dp cuts"
 // CHECK-NEXT: }
 // CHECK-NEXT: pipe.task {{ ?}}update
 
@@ -34,7 +35,7 @@ module attributes {dist.mesh = #dist.mesh<tp = 2, pp = 2, dp = 2, mb = 2>} {
   pipe.stage @stage1 index 1 layers [1, 1] {
     pipe.buffer parameter @params.e : tensor<4x4xf32> {pipe.tied_stages = array<i64: 0, 1>}
     pipe.buffer gradient @grads.e : tensor<4x4xf32> {dist.sharding = #dist.sharding<[{tp:2},{}] unreduced{dp,mb}>, pipe.of = @params.e, pipe.tied_stages = array<i64: 0, 1>}
-    pipe.buffer result @loss : tensor<f32> {dist.sharding = #dist.sharding<[] unreduced{dp,mb}>}
+    pipe.buffer result @loss : tensor<f32> {dist.sharding = #dist.sharding<[] unreduced{tp,dp,mb}>}
     pipe.task forward {
     }
     pipe.task backward {
@@ -49,7 +50,7 @@ module attributes {dist.mesh = #dist.mesh<tp = 2, pp = 2, dp = 2, mb = 2>} {
 
 // Two key heads over four ranks: the pairs that share one complete its gradient, once a step.
 // CHECK-LABEL: pipe.stage @shared_heads
-// CHECK: pipe.synchronize [@grads.k] over "tp_minor" why "neighbours on tp hold the same part of a parameter and use it on different values"
+// CHECK: pipe.synchronize [@grads.k] over "tp_minor" why "neighbours on tp have a copy of the same part of these parameters, and their gradient from their own part of the values"
 // CHECK-NEXT: }
 module attributes {dist.mesh = #dist.mesh<tp = 4, pp = 1, dp = 1, mb = 2, tp_minor = 2>} {
   pipe.stage @shared_heads index 0 layers [0, 0] {

@@ -5,7 +5,7 @@
 // CHECK: graph.block @layer({{.*}}[{dp,mb:2},{}]{{.*}}[{},{tp:32}]{{.*}}[{tp:32},{}]
 // CHECK: graph.einsum "bd,df->bf"{{.*}}[{dp,mb:2},{tp:32}]
 // CHECK: graph.einsum "bf,fd->bd"{{.*}}[{dp,mb:2},{}] unreduced{tp}
-// CHECK: dist.reshard {{.*}} why "graph.einsum bf,fd->bd leaves partial sums, graph.add needs them complete"
+// CHECK: dist.reshard {{.*}} why "row-parallel product of params.d* leaves a partial sum; the addition after it needs it whole" {dist.parameters = ["params.d*"], dist.remedy = "tp=1"
 // The loss is a sum over the batch: partial over dp and mb, nothing else.
 // CHECK: graph.block @last
 // CHECK: graph.div {{.*}}<[] unreduced{dp,mb}>

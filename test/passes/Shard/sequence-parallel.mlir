@@ -8,7 +8,7 @@
 // CHECK-NEXT: dist.reshard %[[E]] {{.*}} to <[{},{tp:8},{}]>
 // CHECK: graph.tanh {{.*}}#dist.sharding<[{},{tp:8},{}]>
 // CHECK: %[[N:.*]] = graph.convert {{.*}}#dist.sharding<[{},{tp:8},{}]>{{.*}} -> tensor<4x16x64xbf16>
-// CHECK-NEXT: %[[G:.*]] = dist.reshard %[[N]] from <[{},{tp:8},{}]> to <[{},{},{}]> why "graph.einsum abc,cd->abd needs all parts of graph.convert"
+// CHECK-NEXT: %[[G:.*]] = dist.reshard %[[N]] from <[{},{tp:8},{}]> to <[{},{},{}]> why "the product with params.u needs all of the result of a conversion, which tp cuts along the sequence" {dist.parameters = ["params.u"], dist.remedy = "tp=1; --sequence-parallel=off"
 // CHECK-NEXT: %[[W:.*]] = graph.convert %[[G]] {{.*}} : (tensor<4x16x64xbf16>) -> tensor<4x16x64xf32>
 // CHECK: graph.einsum "abc,cd->abd" %[[W]], {{.*}}#dist.sharding<[{},{},{tp:128}]>
 // CHECK: graph.cos {{.*}}#dist.sharding<[{},{tp:128}]>{{.*}} : tensor<16x256xf32>

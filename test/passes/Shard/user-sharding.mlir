@@ -32,8 +32,8 @@ graph.program @loss(
 // CHECK-NOT: graph.constrain
 // CHECK: graph.einsum "bd,df->bf"{{.*}}<[{},{tp:32}]>
 // CHECK: graph.tanh
-// CHECK: %[[H:.*]] = dist.reshard {{.*}} to <[{},{}]> why "the user wants it so"
-// CHECK: dist.reshard %[[H]] from <[{},{}]> to <[{},{tp:32}]> why "graph.sin works on a part of what the user constrains"
+// CHECK: %[[H:.*]] = dist.reshard {{.*}} to <[{},{}]> why "a sharding constraint of the user wants it so" {dist.remedy = "tp=1; leaving out the constraint"
+// CHECK: dist.reshard %[[H]] from <[{},{}]> to <[{},{tp:32}]> why "sin works on a part of the result of a sharding constraint"
 // CHECK: graph.sin
 // CHECK-NOT: graph.constrain
 // expected-remark @below {{annotations: "data" stands for dp, "model" for tp}}

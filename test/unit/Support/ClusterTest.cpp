@@ -23,9 +23,7 @@ llvm::Expected<Cluster> parse(json::Object object) {
   return parseCluster(text, "c.json");
 }
 
-std::string messageOf(llvm::Expected<Cluster> cluster) {
-  return cluster ? "" : llvm::toString(cluster.takeError());
-}
+std::string messageOf(llvm::Expected<Cluster> cluster) { return cluster ? "" : llvm::toString(cluster.takeError()); }
 
 TEST(Cluster, ReadsEveryField) {
   json::Object object = description();
@@ -79,7 +77,8 @@ TEST(Cluster, RefusesAMissingField) {
 TEST(Cluster, RefusesAWrongField) {
   json::Object object = description();
   object["memory_bytes"] = "80 GB";
-  EXPECT_EQ(messageOf(parse(std::move(object))), "c.json: field 'memory_bytes' is \"80 GB\"; expected a number above 0");
+  EXPECT_EQ(messageOf(parse(std::move(object))),
+            "c.json: field 'memory_bytes' is \"80 GB\"; expected a number above 0");
   object = description();
   (*object.getObject("in_node"))["latency_us"] = -1;
   EXPECT_EQ(messageOf(parse(std::move(object))), "c.json: field 'in_node.latency_us' is -1; expected a number above 0");
@@ -95,10 +94,15 @@ TEST(Cluster, RefusesAWrongField) {
 TEST(Cluster, RefusesAnUnknownField) {
   json::Object object = description();
   object["memory"] = 5;
-  EXPECT_EQ(messageOf(parse(std::move(object))).rfind("c.json: field 'memory' is unknown; expected one of name, nodes, devices_per_node, memory_bytes,", 0), 0u);
+  EXPECT_EQ(
+      messageOf(parse(std::move(object)))
+          .rfind("c.json: field 'memory' is unknown; expected one of name, nodes, devices_per_node, memory_bytes,", 0),
+      0u);
   object = description();
   (*object.getObject("flops_per_second"))["tf32"] = 5;
-  EXPECT_EQ(messageOf(parse(std::move(object))).rfind("c.json: field 'flops_per_second.tf32' is unknown; expected one of", 0), 0u);
+  EXPECT_EQ(
+      messageOf(parse(std::move(object))).rfind("c.json: field 'flops_per_second.tf32' is unknown; expected one of", 0),
+      0u);
 }
 
 TEST(Cluster, RefusesHalfASize) {
