@@ -2,8 +2,8 @@
 #include "compiler/WritePrograms.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
@@ -22,7 +22,8 @@ std::string shippedDirectory() { return libraryDirectory() + "/clusters"; }
 llvm::SmallVector<std::string> shippedNames() {
   llvm::SmallVector<std::string> names;
   std::error_code error;
-  for (llvm::sys::fs::directory_iterator file(shippedDirectory(), error), end; file != end && !error; file.increment(error))
+  for (llvm::sys::fs::directory_iterator file(shippedDirectory(), error), end; file != end && !error;
+       file.increment(error))
     names.push_back(llvm::sys::path::stem(file->path()).str());
   llvm::sort(names);
   return names;
@@ -36,8 +37,8 @@ llvm::Expected<Cluster> p3d::readCluster(llvm::StringRef text, const Mesh &mesh)
   bool isFile = name.ends_with(kSuffix);
   std::string path = isFile ? name.str() : shippedDirectory() + "/" + name.str() + kSuffix.str();
   if (!isFile && !llvm::is_contained(shippedNames(), name))
-    return fail(text, "'" + name + "' is no cluster; expected one of " + llvm::join(shippedNames(), ", ") + ", or a file NAME.json, with its size like " +
-                          defaultCluster(/*forCuda=*/true) + ":4x8");
+    return fail(text, "'" + name + "' is no cluster; expected one of " + llvm::join(shippedNames(), ", ") +
+                          ", or a file NAME.json, with its size like " + defaultCluster(/*forCuda=*/true) + ":4x8");
   auto buffer = llvm::MemoryBuffer::getFile(path);
   if (!buffer)
     return fail(text, path + ": " + buffer.getError().message());
@@ -52,7 +53,10 @@ llvm::Expected<Cluster> p3d::readCluster(llvm::StringRef text, const Mesh &mesh)
     cluster->devicesPerNode = mesh.tp * mesh.dp;
   }
   if (cluster->nodes < int64_t(llvm::divideCeil(mesh.ranks(), cluster->devicesPerNode)))
-    return fail(text, llvm::formatv("{0} nodes of {1} devices are fewer than the {2} ranks of the mesh; use a larger cluster or a smaller mesh",
-                                    cluster->nodes, cluster->devicesPerNode, mesh.ranks()));
+    return fail(
+        text,
+        llvm::formatv(
+            "{0} nodes of {1} devices are fewer than the {2} ranks of the mesh; use a larger cluster or a smaller mesh",
+            cluster->nodes, cluster->devicesPerNode, mesh.ranks()));
   return cluster;
 }

@@ -1,5 +1,6 @@
 #include "compiler/Driver.h"
 #include "compiler/BugReport.h"
+#include "compiler/Explanation.h"
 #include "compiler/Options.h"
 #include "compiler/Pipeline.h"
 #include "compiler/Reference.h"
@@ -13,6 +14,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MD5.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/ToolOutputFile.h"
@@ -128,6 +130,8 @@ LogicalResult runLevels(ModuleOp module, const Options &options, Snapshots &snap
     }
     if (options.emit.empty() && name == "schedule") {
       snapshots.scheduled = module.clone();
+      if (options.output.empty())
+        return success(); // only to be explained
       nameCompile(module, options);
     }
     if (options.emit == "lower" && options.forCuda && name == "memory")
@@ -147,6 +151,31 @@ ManifestInputs manifestInputs(const Options &options, std::vector<StageMemory> m
   inputs.stages = options.stages;
   inputs.memory = std::move(memory);
   return inputs;
+}
+
+/// What --explain says, on stdout. Returns the exit code.
+int printExplanation(ModuleOp scheduled, const ManifestInputs &inputs, bool asJson) {
+  Explanation explanation = explain(scheduled, inputs);
+  if (asJson)
+    llvm::outs() << llvm::formatv("{0:2}", llvm::json::Value(toJson(explanation, scheduled, inputs))) << "\n";
+  else
+    printText(explanation, scheduled, inputs, llvm::outs());
+  return flushOutput();
+}
+
+/// Writes what is asked for. Returns the exit code.
+int writeOutput(ModuleOp module, Snapshots &snapshots, const Options &options) {
+  if (snapshots.planned)
+    return failed(writeDevicePrograms(*snapshots.planned, module, options)) ? kUserError : 0;
+  if (!options.emit.empty())
+    return failed(writeModule(module, options.output)) ? kUserError : 0;
+  ManifestInputs inputs = manifestInputs(options, std::move(snapshots.memory));
+  if (int code = options.explain ? printExplanation(*snapshots.scheduled, inputs, options.explainAsJson) : 0)
+    return code;
+  if (options.output.empty())
+    return 0;
+  auto orNone = [](OwningOpRef<ModuleOp> &kept) { return kept ? *kept : ModuleOp(); };
+  return writePrograms({*snapshots.scheduled, module, orNone(snapshots.step), orNone(snapshots.sharded)}, inputs, options);
 }
 
 void printPeakMemory() {
@@ -187,7 +216,7 @@ int compile(const Options &options) {
   Location whole = locateWhole(*module, options.input);
   if (failed(lower::checkCpu(whole, options.cpu)) || (options.forCuda && failed(lower::checkArchitectures(whole, options.gpuArchitectures))))
     return kUserError;
-  if (options.emit.empty())
+  if (!options.output.empty() && options.emit.empty())
     if (std::string fault = checkOutput(options.output); !fault.empty())
       return complain(fault);
   if (!options.dump.empty())
@@ -200,15 +229,8 @@ int compile(const Options &options) {
     complain(snapshots.bug);
     return kOurError;
   }
-  int code = 0;
   Clock clock;
-  if (snapshots.planned)
-    code = failed(writeDevicePrograms(*snapshots.planned, *module, options)) ? kUserError : 0;
-  else if (!options.emit.empty())
-    code = failed(writeModule(*module, options.output)) ? kUserError : 0;
-  else
-    code = writePrograms({*snapshots.scheduled, *module, snapshots.step ? *snapshots.step : ModuleOp(), snapshots.sharded ? *snapshots.sharded : ModuleOp()},
-                         manifestInputs(options, std::move(snapshots.memory)), options);
+  int code = writeOutput(*module, snapshots, options);
   if (options.timing)
     llvm::errs() << llvm::format("write      %8.3f s\n", clock.seconds());
   if (options.timing)

@@ -34,6 +34,7 @@ cl::opt<std::string> cpuFlag("cpu", cl::desc("CPU to generate code for: native o
 cl::opt<std::string> clusterFlag("cluster", cl::desc("what the ranks run on: a100-80g, h100-80g, h200, cpu or a file NAME.json, with nodes x devices like a100-80g:4x8 (cpu, with --target=cuda a100-80g; a node for each stage)"), cl::value_desc("name"), cl::cat(category));
 cl::opt<std::string> emitFlag("emit", cl::desc("print the IR after a level and stop"), cl::value_desc("level"), cl::cat(category));
 cl::opt<std::string> fromFlag("from", cl::desc("the input is the IR after a level; go on from there"), cl::value_desc("level"), cl::cat(category));
+cl::opt<std::string> explainFlag("explain", cl::desc("print every collective and transfer, its cost, why it is there and what would remove it, as text or json; without -o nothing is compiled"), cl::ValueOptional, cl::value_desc("format"), cl::cat(category));
 cl::opt<std::string> dumpFlag("dump", cl::desc("directory for the IR after every level"), cl::value_desc("dir"), cl::cat(category));
 cl::opt<bool> timingFlag("timing", cl::desc("wall seconds of each level and pass, peak memory"), cl::cat(category));
 
@@ -170,13 +171,20 @@ bool obeyPlan() {
          obey(stagesFlag, planned->stages) && obey(scheduleFlag, planned->schedule);
 }
 
+/// The explanation is of the whole compile.
+bool validateExplain() {
+  if (explainFlag.getNumOccurrences() && !emitFlag.empty())
+    return complain("--explain reads the plan of a whole compile, and --emit=" + emitFlag + " stops on the way to it; leave out one of them");
+  return true;
+}
+
 bool validate() {
   if (inputFlag.size() != 1)
     return complain((inputFlag.empty() ? "no model is given" : "more than one model is given: " + llvm::join(inputFlag, ", ")) +
                     "; usage: p3dc MODEL.mlir --mesh=4x4x2 -o DIR");
   return isOneOf("rank-order", rankOrderFlag, {"tp-dp-pp", "tp-pp-dp"}) && isOneOf("schedule", scheduleFlag, {"gpipe", "1f1b"}) &&
          isOneOf("sequence-parallel", sequenceParallelFlag, {"auto", "on", "off"}) && isOneOf("target", targetFlag, {"cpu", "cuda"}) && isOneOf("optimizer", optimizerFlag, {"adamw", "sgd", "none"}) && isRegex("params", paramsFlag) && isRegex("inputs", inputsFlag) &&
-         isRegex("freeze", freezeFlag) && validateLevels();
+         isRegex("freeze", freezeFlag) && (explainFlag.empty() || isOneOf("explain", explainFlag, {"text", "json"})) && validateLevels() && validateExplain();
 }
 } // namespace
 
@@ -231,8 +239,10 @@ std::optional<Options> Options::parse(int argc, char **argv) {
   options.from = fromFlag;
   options.dump = dumpFlag;
   options.timing = timingFlag;
-  if (options.emit.empty() && options.output.empty()) {
-    complain("neither -o DIR nor --emit=LEVEL is given; nothing would be written");
+  options.explain = explainFlag.getNumOccurrences();
+  options.explainAsJson = explainFlag == "json";
+  if (options.emit.empty() && options.output.empty() && !options.explain) {
+    complain("none of -o DIR, --emit=LEVEL and --explain is given; nothing would be written");
     return std::nullopt;
   }
   return options;

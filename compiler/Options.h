@@ -25,6 +25,8 @@ struct Options {
   std::vector<int64_t> gpuArchitectures; ///< compute capabilities: 80 for sm_80
   std::string cpu;                ///< CPU to generate code for
   std::string emit, from;         ///< names of levels; empty if not given
+  bool explain = false;           ///< --explain: print why each message is sent; without an output this is all
+  bool explainAsJson = false;
   std::string dump;               ///< directory for the IR of every level
   Cluster cluster;                ///< what the ranks run on; the mesh fits. Of size 0: not known, and the passes assume one
   bool timing = false;

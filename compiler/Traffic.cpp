@@ -1,7 +1,6 @@
 // Counts collectives and transfers. Ring volumes: all-reduce 2(n-1)/n of the tensor, the others (n-1)/n of the whole
 // tensor.
 #include "compiler/Traffic.h"
-#include "dialects/Graph/GraphOps.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <map>
 #include <tuple>
@@ -31,9 +30,8 @@ int64_t p3d::runsPerStep(TaskKind kind, MeshAttr mesh) {
   llvm_unreachable("a kind of task");
 }
 
-namespace {
-StringRef phaseName(TaskKind kind) {
-  switch (kind) {
+StringRef Message::getPhase() const {
+  switch (task) {
   case TaskKind::Prologue:
     return "prologue";
   case TaskKind::Forward:
@@ -48,114 +46,131 @@ StringRef phaseName(TaskKind kind) {
   llvm_unreachable("a kind of task");
 }
 
+namespace {
 int64_t countBytes(Type type) {
   auto tensor = cast<RankedTensorType>(type);
   return tensor.getNumElements() * llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
 }
 
-class Counter {
+class Walker {
 public:
-  explicit Counter(ModuleOp module) : module(module), mesh(module->getAttrOfType<MeshAttr>(kMeshAttr)) {}
+  Walker(ModuleOp module, llvm::function_ref<void(const Message &)> visit)
+      : module(module), mesh(module->getAttrOfType<MeshAttr>(kMeshAttr)), visit(visit) {}
 
-  Traffic run() {
+  void run() {
     for (StageOp stage : module.getOps<StageOp>())
       for (TaskOp task : stage.getBody().getOps<TaskOp>()) {
-        at = {int64_t(stage.getIndex()), task.getKind()};
-        countBody(task.getBody().front());
+        at = {stage, task.getKind(), {}};
+        visitBody(task.getBody().front());
       }
     if (mesh)
-      countNorms();
-    return collect();
+      visitNorms();
   }
 
 private:
   struct Place {
-    int64_t stage;
+    StageOp stage;
     TaskKind task;
-  };
-  struct Volume {
-    int64_t count = 0, bytes = 0;
+    graph::CallOp call;
   };
 
-  void countBody(Block &body) {
+  void visitBody(Block &body) {
     for (Operation &op : body)
-      countOp(&op);
+      visitOp(&op);
   }
 
-  void countOp(Operation *op) {
+  void visitOp(Operation *op) {
     TypeSwitch<Operation *>(op)
-        .Case([&](graph::CallOp call) { countBody(call.lookupBlock().getBody().front()); })
-        .Case([&](AllReduceOp reduce) { add("all_reduce", reduce.getAxis(), 2, reduce.getType()); })
-        .Case([&](AllGatherOp gather) { add("all_gather", gather.getAxis(), 1, gather.getType()); })
-        .Case([&](ReduceScatterOp scatter) {
-          add("reduce_scatter", scatter.getAxis(), 1, scatter.getOperand().getType());
+        .Case([&](graph::CallOp call) {
+          graph::CallOp outer = std::exchange(at.call, call);
+          visitBody(call.lookupBlock().getBody().front());
+          at.call = outer;
         })
-        .Case([&](AllToAllOp exchange) { add("all_to_all", exchange.getAxis(), 1, exchange.getOperand().getType()); })
-        .Case([&](SynchronizeOp sync) { countSynchronize(sync); })
+        .Case([&](AllReduceOp reduce) { collective(op, "all_reduce", reduce.getAxis(), 2, reduce.getType()); })
+        .Case([&](AllGatherOp gather) { collective(op, "all_gather", gather.getAxis(), 1, gather.getType()); })
+        .Case([&](ReduceScatterOp scatter) {
+          collective(op, "reduce_scatter", scatter.getAxis(), 1, scatter.getOperand().getType());
+        })
+        .Case([&](AllToAllOp exchange) {
+          collective(op, "all_to_all", exchange.getAxis(), 1, exchange.getOperand().getType());
+        })
+        .Case([&](SynchronizeOp sync) { visitSynchronize(sync); })
         .Case([&](ReduceTiedOp tied) {
-          Type type = op->getParentOfType<StageOp>().getBuffer(tied.getBuffer()).getType();
-          add("all_reduce", "tied", tied.getStages().size(), 2, countBytes(type), type);
+          Type type = at.stage.getBuffer(tied.getBuffer()).getType();
+          add(op, "all_reduce", "tied", tied.getStages().size(), 2, countBytes(type), type);
         })
         .Case([&](SendOp send) {
-          Volume &volume = transfers[{at.stage, send.getStage()}];
-          volume.count += runsPerStep(at.task, mesh);
-          volume.bytes += runsPerStep(at.task, mesh) * countBytes(send.getValue().getType());
+          Type type = send.getValue().getType();
+          int64_t bytes = countBytes(type), times = runsPerStep(at.task, mesh);
+          visit({at.stage, at.task, op, at.call, "send", "pp", 2, type, times, bytes, times * bytes, int64_t(send.getStage())});
         });
   }
 
-  void countSynchronize(SynchronizeOp sync) {
-    auto stage = sync->getParentOfType<StageOp>();
+  void visitSynchronize(SynchronizeOp sync) {
     int64_t bytes = 0;
     Type type;
     for (auto name : sync.getBuffers().getAsRange<FlatSymbolRefAttr>()) {
-      type = stage.getBuffer(name.getValue()).getType();
+      type = at.stage.getBuffer(name.getValue()).getType();
       bytes += countBytes(type);
     }
     if (auto axis = symbolizeAxis(sync.getAxis()))
-      add("all_reduce", sync.getAxis(), mesh.getSize(*axis), 2, bytes, type);
+      add(sync, "all_reduce", sync.getAxis(), mesh.getSize(*axis), 2, bytes, type);
   }
 
   /// The norm of the gradient is one f32 sum over the ranks of a replica, made by the runtime before the update.
-  void countNorms() {
+  void visitNorms() {
+    Type type = RankedTensorType::get({}, Float32Type::get(module.getContext()));
     for (StageOp stage : module.getOps<StageOp>()) {
-      at = {int64_t(stage.getIndex()), TaskKind::Update};
+      at = {stage, TaskKind::Update, {}};
       if (stage.getTask(TaskKind::Update))
-        add("all_reduce", "norm", mesh.getTp() * mesh.getPp(), 2, 4, Float32Type::get(module.getContext()));
+        add(nullptr, "all_reduce", "norm", mesh.getTp() * mesh.getPp(), 2, countBytes(type), type);
     }
   }
 
-  void add(StringRef kind, Axis axis, int64_t passes, Type type) {
-    add(kind, stringifyAxis(axis), mesh.getSize(axis), passes, countBytes(type), type);
+  void collective(Operation *op, StringRef kind, Axis axis, int64_t passes, Type type) {
+    add(op, kind, stringifyAxis(axis), mesh.getSize(axis), passes, countBytes(type), type);
   }
 
   /// `passes` (n-1)/n of `bytes`; nothing over an axis of one rank.
-  void add(StringRef kind, StringRef axis, int64_t size, int64_t passes, int64_t bytes, Type type) {
-    if (size <= 1)
+  void add(Operation *op, StringRef kind, StringRef axis, int64_t ranks, int64_t passes, int64_t bytes, Type type) {
+    if (ranks <= 1)
       return;
-    auto key =
-        std::tuple(at.stage, phaseName(at.task).str(), kind.str(), axis.str(), dtypeName(getElementTypeOrSelf(type)));
-    Volume &volume = collectives[key];
-    volume.count += runsPerStep(at.task, mesh);
-    volume.bytes += runsPerStep(at.task, mesh) * passes * (size - 1) * bytes / size;
-  }
-
-  Traffic collect() const {
-    Traffic traffic;
-    for (auto &[key, volume] : collectives) {
-      auto &[stage, phase, kind, axis, dtype] = key;
-      traffic.collectives.push_back({kind, axis, phase, stage, dtype, volume.count, volume.bytes});
-    }
-    for (auto &[ends, volume] : transfers)
-      traffic.transfers.push_back({ends.first, ends.second, volume.count, volume.bytes});
-    return traffic;
+    int64_t times = runsPerStep(at.task, mesh);
+    visit({at.stage, at.task, op, at.call, kind.str(), axis.str(), ranks, type, times, bytes, times * passes * (ranks - 1) * bytes / ranks});
   }
 
   ModuleOp module;
   MeshAttr mesh;
+  llvm::function_ref<void(const Message &)> visit;
   Place at{};
-  std::map<std::tuple<int64_t, std::string, std::string, std::string, std::string>, Volume> collectives;
-  std::map<std::pair<int64_t, int64_t>, Volume> transfers;
+};
+
+struct Volume {
+  int64_t count = 0, bytes = 0;
 };
 } // namespace
 
-Traffic p3d::countTraffic(ModuleOp module) { return Counter(module).run(); }
+void p3d::forEachMessage(ModuleOp module, llvm::function_ref<void(const Message &)> visit) {
+  Walker(module, visit).run();
+}
+
+Traffic p3d::countTraffic(ModuleOp module) {
+  std::map<std::tuple<int64_t, std::string, std::string, std::string, std::string>, Volume> collectives;
+  std::map<std::pair<int64_t, int64_t>, Volume> transfers;
+  forEachMessage(module, [&](const Message &message) {
+    int64_t stage = StageOp(message.stage).getIndex();
+    Volume &volume = message.to >= 0 ? transfers[{stage, message.to}]
+                                     : collectives[{stage, message.getPhase().str(), message.kind, message.axis,
+                                                    dtypeName(getElementTypeOrSelf(message.type))}];
+    volume.count += message.times;
+    volume.bytes += message.bytes;
+  });
+  Traffic traffic;
+  for (auto &[key, volume] : collectives) {
+    auto &[stage, phase, kind, axis, dtype] = key;
+    traffic.collectives.push_back({kind, axis, phase, stage, dtype, volume.count, volume.bytes});
+  }
+  for (auto &[ends, volume] : transfers)
+    traffic.transfers.push_back({ends.first, ends.second, volume.count, volume.bytes});
+  return traffic;
+}

@@ -177,11 +177,15 @@ int p3d::writePrograms(const CompiledModules &modules, const ManifestInputs &inp
     return complain(llvm::toString(std::move(error)));
   if (std::error_code error = replaceDirectory(directory, target))
     return complain(target, error);
-  printCube(modules.scheduled, inputs, llvm::outs());
+  // Tools read the explanation from there.
+  if (!options.explainAsJson)
+    printCube(modules.scheduled, inputs, llvm::outs());
+  return flushOutput();
+}
+
+int p3d::flushOutput() {
   llvm::outs().flush();
-  if (std::error_code error = llvm::outs().error()) {
-    llvm::outs().clear_error();
-    return complain("standard output", error);
-  }
-  return 0;
+  std::error_code error = llvm::outs().error();
+  llvm::outs().clear_error();
+  return error ? complain("standard output", error) : 0;
 }

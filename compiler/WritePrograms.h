@@ -15,6 +15,9 @@ std::string libraryDirectory();
 /// What forbids that a compile puts its directory at `path`: something that is there and was not made by one. Empty if nothing does.
 std::string checkOutput(llvm::StringRef path);
 
+/// Writes out what was printed on stdout. Returns the exit code.
+int flushOutput();
+
 /// The compile as its levels left it.
 struct CompiledModules {
   mlir::ModuleOp scheduled, lowered;

@@ -29,7 +29,7 @@ EFFECTS = {
     "cpu": ("x86-64", [], "bin/stage0"),
 }
 # Flags that say what is written or printed, shown by the tests of that name.
-ELSEWHERE = {"gpu-arch": "cuda", "o": "bad-output", "emit": "levels", "from": "levels", "dump": "levels", "timing": "levels", "sequence-parallel": "collectives", "plan": "plan"}
+ELSEWHERE = {"explain": "explain", "gpu-arch": "cuda", "o": "bad-output", "emit": "levels", "from": "levels", "dump": "levels", "timing": "levels", "sequence-parallel": "collectives", "plan": "plan"}
 
 
 def compile(flags, looked_at):
@@ -41,7 +41,7 @@ def compile(flags, looked_at):
 
 
 help = subprocess.run(["p3dc", "--help"], check=True, capture_output=True, text=True).stdout
-listed = set(re.findall(r"^  --?([a-z-]+)[ =]", help[help.index("p3dc options:") :], re.M))
+listed = set(re.findall(r"^  --?([a-z-]+)[ =\[]", help[help.index("p3dc options:") :], re.M))
 shown = set(EFFECTS) | set(ELSEWHERE)
 faults = [f"--{name}: no line of check_flags.py shows what it does" for name in sorted(listed - shown)]
 faults += [f"--{name}: is not in --help" for name in sorted(shown - listed)]
