@@ -1,11 +1,8 @@
 #include "compiler/ClusterOption.h"
-#include "compiler/WritePrograms.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Path.h"
 
 using namespace p3d;
 
@@ -16,17 +13,29 @@ llvm::Error fail(llvm::StringRef text, const llvm::Twine &why) {
   return llvm::createStringError(llvm::inconvertibleErrorCode(), "--cluster=" + text + ": " + why);
 }
 
-std::string shippedDirectory() { return libraryDirectory() + "/clusters"; }
+struct Shipped {
+  llvm::StringLiteral name, text;
+};
 
-/// The names that are shipped, sorted.
-llvm::SmallVector<std::string> shippedNames() {
-  llvm::SmallVector<std::string> names;
-  std::error_code error;
-  for (llvm::sys::fs::directory_iterator file(shippedDirectory(), error), end; file != end && !error;
-       file.increment(error))
-    names.push_back(llvm::sys::path::stem(file->path()).str());
-  llvm::sort(names);
-  return names;
+/// The files of compiler/clusters, sorted by name.
+constexpr Shipped kShipped[] = {
+#include "compiler/Clusters.inc"
+};
+
+llvm::Expected<Cluster> readShipped(llvm::StringRef text, llvm::StringRef name) {
+  for (const Shipped &shipped : kShipped)
+    if (shipped.name == name)
+      return parseCluster(shipped.text, name);
+  auto names = llvm::map_range(kShipped, [](const Shipped &shipped) { return llvm::StringRef(shipped.name); });
+  return fail(text, "'" + name + "' is no cluster; expected one of " + llvm::join(names, ", ") +
+                        ", or a file NAME.json, with its size like " + defaultCluster(/*forCuda=*/true) + ":4x8");
+}
+
+llvm::Expected<Cluster> readFile(llvm::StringRef text, llvm::StringRef path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  if (!buffer)
+    return fail(text, path + ": " + buffer.getError().message());
+  return parseCluster((*buffer)->getBuffer(), path);
 }
 } // namespace
 
@@ -34,15 +43,7 @@ llvm::StringRef p3d::defaultCluster(bool forCuda) { return forCuda ? "a100-80g" 
 
 llvm::Expected<Cluster> p3d::readCluster(llvm::StringRef text, const Mesh &mesh) {
   auto [name, size] = text.rsplit(':');
-  bool isFile = name.ends_with(kSuffix);
-  std::string path = isFile ? name.str() : shippedDirectory() + "/" + name.str() + kSuffix.str();
-  if (!isFile && !llvm::is_contained(shippedNames(), name))
-    return fail(text, "'" + name + "' is no cluster; expected one of " + llvm::join(shippedNames(), ", ") +
-                          ", or a file NAME.json, with its size like " + defaultCluster(/*forCuda=*/true) + ":4x8");
-  auto buffer = llvm::MemoryBuffer::getFile(path);
-  if (!buffer)
-    return fail(text, path + ": " + buffer.getError().message());
-  llvm::Expected<Cluster> cluster = parseCluster((*buffer)->getBuffer(), path);
+  llvm::Expected<Cluster> cluster = name.ends_with(kSuffix) ? readFile(text, name) : readShipped(text, name);
   if (!cluster)
     return cluster.takeError();
   if (!size.empty() || text.ends_with(":"))

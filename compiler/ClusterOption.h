@@ -7,8 +7,7 @@
 namespace p3d {
 
 /// The cluster that `text` (`h200:4x8`, `h200`, `FILE.json`, `FILE.json:4x8`) describes, on which `mesh` fits. Where
-/// neither says how large it is, each stage has a node of its own. Shipped names are the files of `clusters/` in
-/// libraryDirectory().
+/// neither says how large it is, each stage has a node of its own.
 llvm::Expected<Cluster> readCluster(llvm::StringRef text, const Mesh &mesh);
 
 /// What --cluster is where it is not given.
