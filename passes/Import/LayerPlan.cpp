@@ -13,14 +13,16 @@ namespace {
 
 bool isScalar(Value value) { return graph::tensorType(value).getRank() == 0; }
 
-/// The active operations. Sums of two active scalars stand directly after the later of them, so that an auxiliary loss is added where it arises.
+/// The active operations; in a program whose loss depends on no input, those that depend on parameters. Sums of two active scalars stand directly after the later of them, so that an auxiliary loss is added where it arises.
 SmallVector<Operation *> orderChain(graph::ProgramOp program, const Dependence &dependence) {
   SmallVector<Operation *> active;
   DenseMap<Operation *, SmallVector<Operation *, 1>> followers;
   DenseMap<Operation *, size_t> place;
   SmallVector<Operation *> leading;
-  for (Operation &op : program.getBody().front().without_terminator()) {
-    if (dependence.of(&op) != Source::Active)
+  auto body = program.getBody().front().without_terminator();
+  bool readsInputs = llvm::any_of(body, [&](Operation &op) { return dependence.of(&op) == Source::Active; });
+  for (Operation &op : body) {
+    if (dependence.of(&op) != (readsInputs ? Source::Active : Source::Parameter))
       continue;
     size_t index = place.size();
     place[&op] = index;
