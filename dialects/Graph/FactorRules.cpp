@@ -385,7 +385,9 @@ Linearity p3d::graph::getLinearity(Operation *op) {
       .Case<GatherOp, ScatterAddOp, EmbeddingOp, EmbeddingGradOp>([](auto) { return Linearity{Linearity::Joint, {0}}; })
       .Case<MulOp, EinsumOp>([](auto) { return Linearity{Linearity::Each, {0, 1}}; })
       .Case([](DivOp) { return Linearity{Linearity::Each, {0}}; })
-      .Case<LayerNormGradOp, RmsNormGradOp, SiluGradOp, GeluGradOp, SwigluGradOp>([](auto) { return Linearity{Linearity::Each, {0}}; })
+      .Case<LayerNormGradOp, RmsNormGradOp, SiluGradOp, GeluGradOp, SwigluGradOp, SoftmaxCrossEntropyGradOp, AttentionGradOp>(
+          [](auto) { return Linearity{Linearity::Each, {0}}; })
+      .Case([](SoftmaxGradOp) { return Linearity{Linearity::Each, {1}}; })
       .Case([](RopeOp) { return Linearity{Linearity::Joint, {0}}; })
       .Default([](Operation *) { return Linearity{}; });
 }

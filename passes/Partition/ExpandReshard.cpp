@@ -1,4 +1,5 @@
 #include "passes/Partition/ExpandReshard.h"
+#include "dialects/Graph/GraphOps.h"
 #include "passes/Support/Reason.h"
 
 using namespace mlir;
@@ -26,7 +27,9 @@ public:
   LogicalResult moveBatch(dist::Axis axis) {
     dist::ShardingAttr from = op.getFrom(), to = op.getTo();
     int oldDim = from.dimOf(axis), newDim = to.dimOf(axis);
-    if (from.isUnreduced(axis) && !to.isUnreduced(axis)) {
+    if (!from.isUnreduced(axis) && to.isUnreduced(axis)) {
+      keepOnFirst(axis);
+    } else if (from.isUnreduced(axis) && !to.isUnreduced(axis)) {
       if (axis == dist::Axis::MB)
         return op.emitOpError() << "would complete a sum over microbatches before the last of them";
       allReduce(axis);
@@ -104,6 +107,17 @@ private:
   Value explained(Operation *collective) {
     copyReason(op, collective);
     return collective->getResult(0);
+  }
+
+  /// A complete value becomes a partial one: the first on the axis has it, the others zeros, as if they stood beyond its end.
+  void keepOnFirst(dist::Axis axis) {
+    RankedTensorType whole = type();
+    auto reshape = [&](RankedTensorType to) { return to == type() ? value : builder.create<graph::ReshapeOp>(op.getLoc(), to, value).getResult(); };
+    value = reshape(whole.getRank() ? whole : whole.clone({int64_t(1)}));
+    int64_t rows = type().getDimSize(0);
+    auto shard = dist::ShardAttr::get(builder.getContext(), /*dim=*/0, axis, /*chunk=*/rows, /*full=*/rows);
+    value = builder.create<dist::MaskPaddingOp>(op.getLoc(), type(), value, shard, builder.getF64FloatAttr(0));
+    value = reshape(whole);
   }
 
   void allReduce(dist::Axis axis) {

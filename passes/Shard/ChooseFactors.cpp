@@ -71,6 +71,23 @@ bool ShardingAnalysis::passesPartial(Operation *op, llvm::function_ref<const Par
   return linearity.kind == graph::Linearity::Joint ? partial == linear : partial == 1 && othersWhole;
 }
 
+/// Whether `op` adds complete values to sums over microbatches (a penalty on weights to the loss). It can neither wait for the sums nor add the whole to each: only one part gets it.
+bool ShardingAnalysis::spreadsOverBatch(Operation *op) const {
+  graph::Linearity linearity = graph::getLinearity(op);
+  if (!sumsMicrobatches() || linearity.kind != graph::Linearity::Joint)
+    return false;
+  bool hasSums = false;
+  for (OpOperand &use : op->getOpOperands()) {
+    const Placement &placement = placementOf(use.get());
+    bool isLinear = llvm::is_contained(linearity.operands, use.getOperandNumber());
+    bool isSum = placement.batch.isPartial && placement.kind == graph::ReduceKind::Sum;
+    if (placement.batch.isPartial && !(isSum && isLinear))
+      return false;
+    hasSums |= isSum;
+  }
+  return hasSums;
+}
+
 void ShardingAnalysis::forEachMessage(Value value, const Placement &from, const Placement &to, llvm::function_ref<void(StringRef, double, int64_t)> message) const {
   double whole = double(bytesOf(value)) / (from.batch.dim >= 0 ? batchParts() : 1);
   auto over = [&](int64_t ranks, const Part &old, const Part &now, double bytes) {

@@ -35,11 +35,16 @@ public:
     const ShardingCost &cost = analysis.cost();
     double flops = cost.uncutFlops > 0 ? cost.flops / cost.uncutFlops : 0;
     double parameters = cost.uncutParameters > 0 ? cost.parameters / cost.uncutParameters : 0;
-    return flops + parameters + kSecondsWeight * cost.seconds / (cost.uncutSeconds + messages);
+    return flops + parameters + kSecondsWeight * cost.seconds / (cost.uncutSeconds + messages) + kIdleRank * idleRanks(cut);
   }
 
 private:
   static constexpr double kSecondsWeight = 0.5;
+  /// Whoever asks for so many ranks wants each to hold a part of something: of what can be cut so far, the cheapest.
+  static constexpr double kIdleRank = 1e9;
+
+  double idleRanks(ArrayRef<bool> cut) const { return options.mesh.getTp() - mostParts(classes, cut, options.mesh.getTp()); }
+
   ModuleOp module;
   const DimClasses &classes;
   ShardingOptions options;
@@ -64,6 +69,14 @@ SmallVector<int> candidates(ModuleOp module, const DimClasses &classes, ArrayRef
   return order;
 }
 } // namespace
+
+int64_t p3d::shard::mostParts(const DimClasses &classes, ArrayRef<bool> cut, int64_t tp) {
+  int64_t most = 1;
+  for (auto [cls, isCut] : llvm::enumerate(cut))
+    if (isCut)
+      most = std::max(most, classes.isSplit(cls) ? tp : classes.unitsOf(cls));
+  return std::min(most, tp);
+}
 
 SmallVector<bool> p3d::shard::chooseTensorParallel(ModuleOp module, const DimClasses &classes, const ShardingOptions &options, const UserShardings &user) {
   SmallVector<bool> best(classes.size(), false);

@@ -10,4 +10,7 @@ namespace p3d::shard {
 /// seconds of messages and memory traffic, under what the user has decided. `options.cut` does not matter.
 llvm::SmallVector<bool> chooseTensorParallel(mlir::ModuleOp module, const DimClasses &classes, const ShardingOptions &options, const UserShardings &user);
 
+/// The largest number of parts into which a class of `cut` falls over `tp` ranks: the ranks that have a part of something.
+int64_t mostParts(const DimClasses &classes, llvm::ArrayRef<bool> cut, int64_t tp);
+
 } // namespace p3d::shard

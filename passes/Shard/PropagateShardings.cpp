@@ -223,10 +223,7 @@ struct PropagateShardingsPass : shard::impl::PropagateShardingsBase<PropagateSha
 
   /// Each rank of tp must hold a part of something.
   LogicalResult checkTensorParallel(ModuleOp module, const DimClasses &classes, ArrayRef<bool> cut) {
-    int64_t most = 1;
-    for (auto [cls, isCut] : llvm::enumerate(cut))
-      if (isCut)
-        most = std::max(most, classes.isSplit(cls) ? int64_t(tp) : classes.unitsOf(cls));
+    int64_t most = mostParts(classes, cut, tp);
     auto programs = module.getOps<graph::ProgramOp>();
     if (tp <= most || programs.empty())
       return success();

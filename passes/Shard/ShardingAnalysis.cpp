@@ -118,14 +118,15 @@ LogicalResult ShardingAnalysis::runOp(Operation *op) {
   FailureOr<int> batch = batchFactor(op);
   if (failed(batch))
     return failure();
-  bool passBatch = *batch < 0 && passesPartial(op, overBatch, /*cheaper=*/false);
+  bool spreads = *batch < 0 && spreadsOverBatch(op), passBatch = spreads || (*batch < 0 && passesPartial(op, overBatch, /*cheaper=*/false));
   std::array<Cut, 2> cuts = chooseTpCuts(op);
   for (OpOperand &use : op->getOpOperands()) {
     const graph::TensorFactors &dims = rule.operands[use.getOperandNumber()];
     Placement now = placementOf(use.get()), need;
     for (int i : {0, 1})
       need.tp[i] = {int8_t(dimOf(dims, cuts, i)), cuts[i].passesPartial && now.tp[i].isPartial};
-    need.batch = {int8_t(*batch < 0 ? -1 : dimOf(dims, *batch)), passBatch && now.batch.isPartial};
+    bool isShared = spreads && llvm::is_contained(graph::getLinearity(op).operands, use.getOperandNumber());
+    need.batch = {int8_t(*batch < 0 ? -1 : dimOf(dims, *batch)), passBatch && (now.batch.isPartial || isShared)};
     need.kind = now.kind;
     if (failed(require(use, need)))
       return failure();
@@ -155,7 +156,7 @@ LogicalResult ShardingAnalysis::require(OpOperand &use, Placement to) {
   if (from == to)
     return success();
   Operation *op = use.getOwner();
-  if (from.batch.isPartial && !to.batch.isPartial && hasMicrobatches && options.mesh.getMb() > 1) {
+  if (from.batch.isPartial && !to.batch.isPartial && sumsMicrobatches()) {
     InFlightDiagnostic diagnostic = error(op);
     diagnostic << "needs a sum over the whole batch that is complete only after the last of " << options.mesh.getMb()
                << " microbatches, since it is not linear in it; use --microbatches=1, or make the loss a sum over the "
@@ -183,6 +184,7 @@ LogicalResult ShardingAnalysis::runCall(graph::CallOp call) {
   if (doneBlocks.insert(block).second) {
     for (auto [operand, argument] : llvm::zip(call.getInputs(), body.getArguments())) {
       placements[argument] = complete(placementOf(operand));
+      placements[argument].batch.isPartial = sumsMicrobatches() && placementOf(operand).batch.isPartial;
       if (isa<BlockArgument>(operand) && placements[argument].batch.dim < 0)
         parameterArguments.insert(argument);
       if (isPrologue && options.mesh.getDp() == 1)
@@ -225,6 +227,9 @@ LogicalResult ShardingAnalysis::runYield(graph::YieldOp yield) {
     }
     if (isPrologue)
       target.batch.isPartial = false;
+    // What the microbatches add to a gradient is summed, also where it is the same for all.
+    if (gradient != gradientTargets.end() && sumsMicrobatches() && now.batch.dim < 0)
+      target.batch.isPartial = true;
     if (target.isPartialOverTp())
       addMove(use.get(), now, complete(now), 1);
     if (failed(require(use, target)))

@@ -93,6 +93,9 @@ private:
   mlir::LogicalResult runUpdate(graph::UpdateOp update);
   mlir::LogicalResult require(mlir::OpOperand &use, Placement to);
   mlir::FailureOr<int> batchFactor(mlir::Operation *op);
+  bool spreadsOverBatch(mlir::Operation *op) const;
+  /// Whether a sum over the batch is complete only after the last of several microbatches.
+  bool sumsMicrobatches() const { return hasMicrobatches && options.mesh.getMb() > 1; }
   bool passesPartial(mlir::Operation *op, llvm::function_ref<const Part &(const Placement &)> over, bool cheaper) const;
   /// What tp_major and tp_minor cut where tp cuts `factor`, and where that is chosen.
   std::array<Cut, 2> cutsOf(mlir::Operation *op, int factor) const;

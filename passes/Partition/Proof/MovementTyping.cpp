@@ -137,6 +137,8 @@ private:
     if (!hasDim(shard.getDim()))
       return noDim(shard.getDim());
     DimType &dim = type.dims[shard.getDim()];
+    if (keepsOnFirst(shard, value))
+      return becomePart(shard);
     DimType masked = declaredDim(shard, mesh);
     if (!masked.liesAs(dim))
       return refuse() << "masks dimension " << shard.getDim() << " as if it were " << describe(masked) << ", but it is "
@@ -144,6 +146,23 @@ private:
     // Parts of a sum that are not zero would add up.
     bool isPartial = llvm::any_of(type.partial, [](auto kind) { return kind.has_value(); });
     dim.padding = isPartial && value != 0 ? std::nullopt : std::optional<double>(value);
+    return success();
+  }
+
+  /// Whether all rows of every shard but the first lie beyond the end, of a value that the axes have alike: they are then zero.
+  bool keepsOnFirst(dist::ShardAttr shard, double value) {
+    int64_t rows = type.dims[shard.getDim()].chunk;
+    return value == 0 && shard.getChunk() == rows && shard.getFull() == rows &&
+           llvm::none_of(axesInTypes(shard.getAxes(), mesh), [&](dist::Axis axis) { return type.variesOver(axis); });
+  }
+
+  /// The first has the value and the others zeros: parts that add up to it.
+  LogicalResult becomePart(dist::ShardAttr shard) {
+    for (dist::Axis axis : axesInTypes(shard.getAxes(), mesh))
+      type.partialOver(axis) = dist::ReduceKind::Sum;
+    for (DimType &dim : type.dims)
+      if (dim.padding && *dim.padding != 0)
+        dim.padding.reset();
     return success();
   }
 

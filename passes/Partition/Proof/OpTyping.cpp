@@ -1,7 +1,6 @@
 // Formulas over indices: operands must hold the same rows of each index; what a cut index leaves out of a result makes
 // it partial.
 #include "passes/Partition/Proof/OpTyping.h"
-#include "mlir/IR/Matchers.h"
 #include "passes/Partition/Proof/OpIndices.h"
 
 using namespace mlir;
@@ -32,8 +31,6 @@ public:
     for (ValueType &result : results)
       if (failed(passPartial(op, operands, result)))
         return failure();
-    if (*declared)
-      shareOut(results.front(), **declared);
     if (*declared && !results.front().liesAs(**declared))
       return op->emitOpError() << "says that its result is " << describe(**declared) << ", but it is "
                                << describe(results.front()) << "; say the latter";
@@ -56,29 +53,6 @@ private:
     if (failed(type))
       return failure();
     return std::optional<ValueType>(std::move(*type));
-  }
-
-  /// A complete value times 1/n is, where the op says so, a partial sum over axes of n ranks: they add up to the value.
-  void shareOut(ValueType &result, const ValueType &declared) {
-    int64_t parts = 1;
-    SmallVector<dist::Axis> axes;
-    for (dist::Axis axis : kAxes)
-      if (declared.partialOver(axis) == dist::ReduceKind::Sum && !result.variesOver(axis)) {
-        axes.push_back(axis);
-        parts *= mesh.getSize(axis);
-      }
-    if (isa<graph::MulOp>(op) &&
-        llvm::any_of(op->getOperands(), [&](Value factor) { return isSplat(factor, 1.0 / parts); }))
-      for (dist::Axis axis : axes)
-        result.partialOver(axis) = dist::ReduceKind::Sum;
-  }
-
-  static bool isSplat(Value value, double wanted) {
-    DenseElementsAttr elements;
-    if (!matchPattern(value, m_Constant(&elements)) || !elements.isSplat() ||
-        !isa<FloatType>(elements.getElementType()))
-      return false;
-    return elements.getSplatValue<Attribute>() == FloatAttr::get(elements.getElementType(), wanted);
   }
 
   const DimType &dimAt(Place place) const { return operands[place.operand]->dims[place.dim]; }

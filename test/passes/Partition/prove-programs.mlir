@@ -194,18 +194,14 @@ module attributes {dist.mesh = #dist.mesh<tp = 2, pp = 1, dp = 1, mb = 1>} {
 
 // -----
 
-// A complete value is added to a partial sum as one half of it by each of two ranks, and the sum is complete after all; a quarter would not do.
-#half = #dist.sharding<[] unreduced{tp}>
+// A complete value is added to a partial sum by the first of two ranks, the other adds zeros, and the sum is complete after all; without the mask it would count twice.
 module attributes {dist.mesh = #dist.mesh<tp = 2, pp = 1, dp = 1, mb = 1>} {
-  graph.program @shares(%c: tensor<f32>, %x: tensor<3xf32> {dist.sharding = #dist.sharding<[{tp:3}]>, dist.global_type = tensor<6xf32>}) -> tensor<f32> {
+  graph.program @shares(%c: tensor<1xf32>, %x: tensor<3xf32> {dist.sharding = #dist.sharding<[{tp:3}]>, dist.global_type = tensor<6xf32>}) -> tensor<1xf32> {
     %s = graph.reduce sum %x dims [0] : (tensor<3xf32>) -> tensor<f32>
-    %h = graph.constant dense<0.5> : tensor<f32>
-    %p = graph.mul %c, %h {dist.sharding = #half, dist.global_type = tensor<f32>} : tensor<f32>
-    %0 = graph.add %s, %p : tensor<f32>
-    %1 = dist.all_reduce sum %0 over tp why "test" : tensor<f32>
-    %t = graph.constant dense<0.25> : tensor<f32>
-    // expected-error @below {{'graph.mul' op says that its result is [] partial sum over tp, but it is []; say the latter}}
-    %q = graph.mul %c, %t {dist.sharding = #half, dist.global_type = tensor<f32>} : tensor<f32>
-    graph.yield %1 : tensor<f32>
+    %r = graph.reshape %s : (tensor<f32>) -> tensor<1xf32>
+    %p = dist.mask_padding %c <dim 0 over {tp} chunk 1 of 1> value 0.0 : tensor<1xf32>
+    %0 = graph.add %r, %p : tensor<1xf32>
+    %1 = dist.all_reduce sum %0 over tp why "test" : tensor<1xf32>
+    graph.yield %1 : tensor<1xf32>
   }
 }
