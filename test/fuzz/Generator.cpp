@@ -27,10 +27,10 @@ public:
 
   void run() {
     start();
-    grow(random.between(1, 8));
+    grow(random.between(1, 12));
     if (random.chance(0.4))
       repeatLayer();
-    grow(random.between(1, 6));
+    grow(random.between(1, 10));
     b.finish(results());
     annotate();
   }
@@ -150,6 +150,14 @@ private:
     return b.create<graph::ReduceOp>(TypeRange(b.type({}, b.f32())), {}, 0, graph::ReduceKind::Sum, item->value, dims);
   }
 
+  /// What has no batch is a term of its own, now and then a factor.
+  Item *combine(Item *partial, Item *complete) {
+    if (random.chance(0.85))
+      return b.binary("graph.add", partial, complete);
+    Item *bounded = b.unary("graph.tanh", complete);
+    return bounded ? b.binary("graph.mul", partial, b.shift(bounded, 2)) : nullptr;
+  }
+
   SmallVector<Item *> results();
   void annotate();
 
@@ -163,6 +171,11 @@ private:
 SmallVector<Item *> Generator::results() {
   b.allowLossSums();
   std::vector<Item *> ends;
+  // Integers and conditions count as numbers.
+  for (Item *item : std::vector<Item *>(b.pool))
+    if (!item->isFloat() && item->value.use_empty() && item->value.getDefiningOp() && ends.size() < 2)
+      if (Item *number = b.bounded(b.convert(item, b.f32()), 2))
+        ends.push_back(number);
   for (Item *item : b.pool)
     if (item->isActive && item->isFloat() && item->value.use_empty() && item->value.getDefiningOp())
       ends.push_back(item);
@@ -177,13 +190,16 @@ SmallVector<Item *> Generator::results() {
     Item *&sum = item->hasBatch() ? partial : complete;
     sum = sum ? b.binary("graph.add", sum, term) : term;
   }
-  if (!partial) {
-    Item *x = b.pick([](const Item &item) { return item.isActive && item.isFloat() && item.hasBatch(); });
-    partial = x ? weightedSum(x) : nullptr;
+  if (!partial || !partial->isActive || !partial->isFromInput) {
+    Item *x = b.pick([](const Item &item) { return item.isActive && item.isFromInput && item.isFloat() && item.hasBatch(); });
+    Item *term = x ? weightedSum(x) : nullptr;
+    term = x && !term ? sumOf(x) : term;
+    if (Item *both = partial && term ? b.binary("graph.add", partial, term) : term)
+      partial = both;
   }
   Item *loss = partial ? partial : complete;
-  if (partial && complete)
-    loss = b.rules.sumsAnywhere || !b.rules.isCut ? b.binary("graph.add", partial, complete) : b.binary("graph.mul", partial, b.shift(b.unary("graph.tanh", complete), 2));
+  if (Item *both = partial && complete ? combine(partial, complete) : nullptr)
+    loss = both;
   assert(loss && "a program has values");
   SmallVector<Item *> results;
   if (random.chance(0.5)) {
@@ -207,7 +223,7 @@ void Generator::annotate() {
   SmallVector<std::pair<unsigned, int64_t>> candidates;
   for (auto [i, argument] : llvm::enumerate(b.program.getBody().getArguments()))
     for (auto [d, size] : llvm::enumerate(graph::tensorType(argument).getShape()))
-      if (b.find(argument)->isActive && !argument.use_empty() && size >= setting.tp && size > 1)
+      if (b.find(argument)->isActive && setting.sequenceParallel == "auto" && !argument.use_empty() && size >= setting.tp && size > 1)
         candidates.push_back({i, d});
   if (!candidates.empty()) {
     auto [index, dim] = random.pick(candidates);
@@ -215,7 +231,7 @@ void Generator::annotate() {
     b.program.setArgAttr(index, graph::kUserShardingAttr, userSharding(b.builder.getContext(), batch, dim, random.chance(0.8)));
   }
   for (auto [i, argument] : llvm::enumerate(b.program.getBody().getArguments()))
-    if (b.find(argument)->hasBatch() && random.chance(0.5))
+    if (b.rules.isCut && b.find(argument)->hasBatch() && random.chance(0.5))
       b.program.setArgAttr(i, graph::kUserShardingAttr, userSharding(b.builder.getContext(), b.find(argument)->batch, -1, true));
 }
 

@@ -12,7 +12,7 @@ using graph::Tensor;
 namespace {
 constexpr int64_t kMostElements = 2048, kHighestRank = 5;
 /// Beyond it sums lose digits that the comparison counts on.
-constexpr double kLargest = 40, kLargestSum = 1e4;
+constexpr double kLargest = 40, kLargestSum = 1e6;
 
 DenseElementsAttr attributeOf(RankedTensorType type, function_ref<double()> next) {
   Type element = type.getElementType();
@@ -70,6 +70,7 @@ Item *ProgramBuilder::argument(ArrayRef<int64_t> shape, Type element, double low
   item.tensor = inputsOf(program).back();
   item.batch.assign(shape.size(), false);
   item.isActive = role == "param";
+  item.isFromInput = role == "input";
   pool.push_back(&item);
   return &item;
 }
@@ -173,6 +174,7 @@ Item *ProgramBuilder::admit(Operation *op, ArrayRef<bool> batch, unsigned kept) 
     item.tensor = std::move((*results)[i]);
     item.batch = batches[i];
     item.isActive = llvm::any_of(operands, [](Item *operand) { return operand->isActive; });
+    item.isFromInput = llvm::any_of(operands, [](Item *operand) { return operand->isFromInput; });
     if (i < kept)
       pool.push_back(&item);
     first = first ? first : &item;

@@ -24,8 +24,8 @@ struct Item {
   graph::Tensor tensor;
   /// For each dimension whether it is the batch.
   llvm::SmallVector<bool> batch;
-  /// Whether it depends on a parameter.
-  bool isActive = false;
+  /// Whether it depends on a parameter, and on an input.
+  bool isActive = false, isFromInput = false;
 
   mlir::RankedTensorType type() const { return graph::tensorType(value); }
   mlir::Type element() const { return type().getElementType(); }

@@ -205,9 +205,12 @@ Item *embedding(ProgramBuilder &b) {
 Item *constrain(ProgramBuilder &b) {
   Item *x = b.anyFloat(1);
   int64_t cut = b.random.chance(0.8) ? chooseDim(b, x) : -1;
-  if (cut >= 0 && (x->shape()[cut] == 1 || x->batch[cut]))
+  SmallVector<bool> batch(x->batch);
+  if (!b.rules.isCut || !x->isFromInput)
+    batch.assign(batch.size(), false);
+  if (cut >= 0 && (x->shape()[cut] == 1 || batch[cut]))
     return nullptr;
-  return b.make<graph::ConstrainOp>(x->type(), x->value, userSharding(b.builder.getContext(), x->batch, cut, /*restIsOpen=*/b.random.chance(0.7)));
+  return b.make<graph::ConstrainOp>(x->type(), x->value, userSharding(b.builder.getContext(), batch, cut, /*restIsOpen=*/b.random.chance(0.7)));
 }
 
 Item *sorted(ProgramBuilder &b, bool isTopK) {
