@@ -227,6 +227,10 @@ LogicalResult ShardingAnalysis::runYield(graph::YieldOp yield) {
     }
     if (isPrologue)
       target.batch.isPartial = false;
+    // What is returned is what the parameter is updated with: also where it is zero, and lies like nothing else.
+    auto update = updateTargets.find(use.get());
+    if (isa<graph::ProgramOp>(parent) && update != updateTargets.end())
+      target = update->second;
     // What the microbatches add to a gradient is summed, also where it is the same for all.
     if (gradient != gradientTargets.end() && sumsMicrobatches() && now.batch.dim < 0)
       target.batch.isPartial = true;
@@ -244,6 +248,8 @@ LogicalResult ShardingAnalysis::runUpdate(graph::UpdateOp update) {
     int8_t dim = placementOf(update.getParameter()).tp[i].dim;
     target.tp[i] = {dim, target.tp[i].isPartial && dim < 0};
   }
+  target.batch.isPartial |= sumsMicrobatches() && target.batch.dim < 0;
+  updateTargets[update.getGradient()] = target;
   return require(update.getGradientMutable(), target);
 }
 

@@ -133,6 +133,8 @@ private:
   llvm::DenseSet<mlir::Value> parameterArguments;
   /// For the results of a backward block that are gradients of parameters: the placement of the parameter.
   llvm::DenseMap<mlir::OpOperand *, Placement> gradientTargets;
+  /// For gradients how they lie when their parameters are updated.
+  llvm::DenseMap<mlir::Value, Placement> updateTargets;
   llvm::SmallVector<Move> allMoves;
   llvm::DenseMap<mlir::OpOperand *, Placement> moveOf;
   llvm::DenseSet<std::pair<mlir::Value, int>> moved;
