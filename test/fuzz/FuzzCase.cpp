@@ -1,6 +1,7 @@
 #include "FuzzCase.h"
 #include "Generator.h"
 #include "ProgramBuilder.h"
+#include "compiler/ClusterOption.h"
 #include "compiler/Options.h"
 #include "compiler/Pipeline.h"
 #include "compiler/ProgramTensors.h"
@@ -123,6 +124,7 @@ Verdict Runner::run(llvm::StringSet<> *seen) {
   options.microbatches = sizes[2];
   options.sequenceParallel = sequence ? sequence.str() : "auto";
   options.optimizer = "adamw";
+  options.cluster = llvm::cantFail(readCluster(defaultCluster(/*forCuda=*/false), options.mesh));
   Tensors inputs = inputsOf(programOf(module));
   std::string message;
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) { message += diagnostic.str(); });

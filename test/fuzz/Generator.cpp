@@ -1,6 +1,7 @@
 #include "Generator.h"
 #include "OpCases.h"
 #include "mlir/IR/IRMapping.h"
+#include "passes/Shard/DimClasses.h"
 
 using namespace mlir;
 using namespace p3d;
@@ -216,23 +217,44 @@ SmallVector<Item *> Generator::results() {
   return results;
 }
 
-/// Now and then the user says how one parameter lies, and that the batch is cut.
+/// Now and then the user says how one parameter lies, and that the batch is cut. What the batch is the compiler says: not all that has it is tied to the first input.
 void Generator::annotate() {
-  if (!random.chance(0.3))
-    return;
+  shard::DimClasses classes(b.program->getParentOfType<ModuleOp>());
+  bool namesBatch = b.rules.isCut && random.chance(0.5), annotates = random.chance(0.3) && setting.sequenceParallel == "auto";
+  auto batchOf = [&](Value value) {
+    return llvm::map_to_vector(llvm::seq<unsigned>(0, graph::tensorType(value).getRank()),
+                               [&](unsigned d) { return classes.batchClass() != shard::DimClasses::kNone && classes.classOf(value, d) == classes.batchClass(); });
+  };
   SmallVector<std::pair<unsigned, int64_t>> candidates;
-  for (auto [i, argument] : llvm::enumerate(b.program.getBody().getArguments()))
+  for (auto [i, argument] : llvm::enumerate(b.program.getBody().getArguments())) {
+    SmallVector<bool> batch = batchOf(argument);
+    bool hasBatch = llvm::is_contained(batch, true);
+    if (annotates && namesBatch && hasBatch && !b.find(argument)->isActive)
+      b.program.setArgAttr(i, graph::kUserShardingAttr, userSharding(b.builder.getContext(), batch, -1, true));
     for (auto [d, size] : llvm::enumerate(graph::tensorType(argument).getShape()))
-      if (b.find(argument)->isActive && setting.sequenceParallel == "auto" && !argument.use_empty() && size >= setting.tp && size > 1)
+      if (b.find(argument)->isActive && !hasBatch && !argument.use_empty() && size >= setting.tp && size > 1)
         candidates.push_back({i, d});
-  if (!candidates.empty()) {
+  }
+  if (annotates && !candidates.empty()) {
     auto [index, dim] = random.pick(candidates);
     SmallVector<bool> batch(graph::tensorType(b.program.getBody().getArgument(index)).getRank());
     b.program.setArgAttr(index, graph::kUserShardingAttr, userSharding(b.builder.getContext(), batch, dim, random.chance(0.8)));
   }
-  for (auto [i, argument] : llvm::enumerate(b.program.getBody().getArguments()))
-    if (b.rules.isCut && b.find(argument)->hasBatch() && random.chance(0.5))
-      b.program.setArgAttr(i, graph::kUserShardingAttr, userSharding(b.builder.getContext(), b.find(argument)->batch, -1, true));
+  for (auto constrain : llvm::make_early_inc_range(b.program.getBody().getOps<graph::ConstrainOp>())) {
+    SmallVector<bool> batch = batchOf(constrain.getResult());
+    int64_t cut = -1;
+    for (auto [d, dim] : llvm::enumerate(cast<sdy::TensorShardingAttr>(constrain.getSharding()).getDimShardings()))
+      cut = dim.getAxes().empty() ? cut : int64_t(d);
+    bool hasBatch = llvm::is_contained(batch, true);
+    if ((cut >= 0 && batch[cut]) || (cut < 0 && hasBatch)) {
+      constrain.replaceAllUsesWith(constrain.getOperand());
+      constrain.erase();
+      continue;
+    }
+    if (!namesBatch)
+      batch.assign(batch.size(), false);
+    constrain.setShardingAttr(userSharding(b.builder.getContext(), batch, cut, hasBatch || random.chance(0.7)));
+  }
 }
 
 OwningOpRef<ModuleOp> p3d::fuzz::generate(MLIRContext &context, uint64_t seed) {

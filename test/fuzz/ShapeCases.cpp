@@ -201,16 +201,12 @@ Item *embedding(ProgramBuilder &b) {
   return b.make<graph::EmbeddingOp>(b.type(shape, table->element()), table->value, ids->value);
 }
 
-/// One dimension cut, or a whole value; the batch as everywhere.
+/// One dimension cut, or a whole value; how the batch lies is said when the program is complete.
 Item *constrain(ProgramBuilder &b) {
   Item *x = b.anyFloat(1);
   int64_t cut = b.random.chance(0.8) ? chooseDim(b, x) : -1;
-  SmallVector<bool> batch(x->batch);
-  if (!b.rules.isCut || !x->isFromInput)
-    batch.assign(batch.size(), false);
-  if (cut >= 0 && (x->shape()[cut] == 1 || batch[cut]))
-    return nullptr;
-  return b.make<graph::ConstrainOp>(x->type(), x->value, userSharding(b.builder.getContext(), batch, cut, /*restIsOpen=*/b.random.chance(0.7)));
+  SmallVector<bool> batch(x->rank());
+  return cut >= 0 && x->shape()[cut] == 1 ? nullptr : b.make<graph::ConstrainOp>(x->type(), x->value, userSharding(b.builder.getContext(), batch, cut, true));
 }
 
 Item *sorted(ProgramBuilder &b, bool isTopK) {

@@ -1,4 +1,5 @@
 // Modules of the level partition, interpreted on all ranks: models give what the step gives before it is cut, and what ranks must not do is an error.
+#include "compiler/ClusterOption.h"
 #include "compiler/Options.h"
 #include "compiler/Pipeline.h"
 #include "compiler/ProgramTensors.h"
@@ -65,6 +66,7 @@ TEST_P(Models, GiveTheResultsOfOneDevice) {
   Options options;
   options.optimizer = "adamw";
   options.mesh = tested.mesh;
+  options.cluster = llvm::cantFail(readCluster(defaultCluster(/*forCuda=*/false), tested.mesh));
   options.microbatches = tested.microbatches;
   options.sequenceParallel = tested.sequenceParallel;
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(stem + ".mlir", &testContext());
