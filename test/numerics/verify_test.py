@@ -123,7 +123,7 @@ def check_annotated(place):
     """Annotations inside decide where values lie, and nothing else."""
     (place / "annotated.mlir").write_text(ANNOTATED)
     sharded = subprocess.run([BUILD / "bin" / "p3dc", place / "annotated.mlir", "--mesh=2x1x2", "--emit=shard"], capture_output=True, text=True)
-    expect("annotations inside are obeyed", sharded, 0, r"tanh.*<\[{dp:4},{tp:32}\]>", r"reshard.*to <\[{dp:4},{}\]> why .the user wants it so")
+    expect("annotations inside are obeyed", sharded, 0, r"tanh.*<\[{dp:4},{tp:32}\]>", r"reshard.*to <\[{dp:4},{}\]> why .a sharding constraint of the user wants it so")
     batch = place / "batch.safetensors"
     write_tensor(batch, "batch.x", [8, 16], [math.sin(i) for i in range(128)])
     subprocess.run([BUILD / "bin" / "p3dc", place / "annotated.mlir", "--mesh=2x1x2", "-o", place / "annotated"], check=True, stdout=subprocess.DEVNULL)
