@@ -149,6 +149,7 @@ ManifestInputs manifestInputs(const Options &options, std::vector<StageMemory> m
   inputs.cluster = options.cluster;
   inputs.schedule = options.schedule;
   inputs.stages = options.stages;
+  inputs.zero = options.zero;
   inputs.memory = std::move(memory);
   return inputs;
 }

@@ -35,15 +35,26 @@ std::string locationOf(Location loc) {
 /// Of an axis or a part of one.
 std::string remedyFor(StringRef axis) { return (axis.split('_').first + "=1").str(); }
 
-/// The parameters that gradient buffers are of.
+/// The parameters that buffers hold, or gradient buffers are of.
 SmallVector<std::string> parametersOf(StageOp stage, ArrayRef<StringRef> buffers) {
   SmallVector<std::string> names;
-  for (StringRef buffer : buffers)
-    if (auto of = stage.getBuffer(buffer)->getAttrOfType<FlatSymbolRefAttr>(kOfAttr)) {
-      auto name = stage.getBuffer(of.getValue())->getAttrOfType<StringAttr>(graph::kNameAttr);
-      names.push_back(name ? name.str() : of.getValue().str());
-    }
+  for (StringRef symbol : buffers) {
+    BufferOp buffer = stage.getBuffer(symbol);
+    if (auto of = buffer->getAttrOfType<FlatSymbolRefAttr>(kOfAttr))
+      buffer = stage.getBuffer(of.getValue());
+    if (buffer.getKind() != BufferKind::Parameter)
+      continue;
+    auto name = buffer->getAttrOfType<StringAttr>(graph::kNameAttr);
+    names.push_back((name ? name : buffer.getSymNameAttr()).str());
+  }
   return generalizeNames(names);
+}
+
+/// What an operation that moves several buffers in one message moves; empty for any other.
+SmallVector<StringRef> buffersOf(Operation *op) {
+  if (!isa_and_nonnull<SynchronizeOp, ReduceSharesOp, GatherSharesOp>(op))
+    return {};
+  return llvm::map_to_vector(op->getAttrOfType<ArrayAttr>("buffers").getAsRange<FlatSymbolRefAttr>(), [](FlatSymbolRefAttr name) { return name.getValue(); });
 }
 
 class Explainer {
@@ -64,7 +75,7 @@ private:
   void add(const Message &message);
   Reason reasonOf(const Message &message);
   Reason reasonOfSend(SendOp send, StageOp stage);
-  Reason reasonOfSynchronize(SynchronizeOp sync, StageOp stage);
+  template <typename Op> Reason reasonOfBuffers(Op op, StageOp stage);
   Reason reasonOfTied(ReduceTiedOp tied, StageOp stage);
   const Link &linkOf(const Message &message);
   /// The prologue comes before everything, though only a later stage may need it.
@@ -97,25 +108,25 @@ void Explainer::add(const Message &message) {
             dtypeName(getElementTypeOrSelf(message.type))};
   line.shape = SmallVector<int64_t>(cast<RankedTensorType>(message.type).getShape());
   bool inBlock = bool(message.call);
-  auto sync = dyn_cast_or_null<SynchronizeOp>(message.op);
+  size_t buffers = buffersOf(message.op).size();
   Key key{inBlock ? message.op : nullptr,
           line.kind,
           line.axis,
           line.phase,
           line.dtype,
           inBlock ? "" : reason.text,
-          sync ? SmallVector<int64_t>() : line.shape};
+          buffers ? SmallVector<int64_t>() : line.shape};
   auto [found, isNew] = known.try_emplace(key, explanation.lines.size());
   if (isNew) {
     line.location = locationOf(message.op ? message.op->getLoc() : stage.getLoc());
     line.reason = reason;
-    line.tensors = sync ? 0 : 1;
+    line.tensors = buffers ? 0 : 1;
     explanation.lines.push_back(line);
     if (!line.block.empty() && !llvm::is_contained(blocks, line.block))
       blocks.push_back(line.block);
   }
   Line &kept = explanation.lines[found->second];
-  kept.tensors += sync ? sync.getBuffers().size() : 0;
+  kept.tensors += buffers;
   SmallVector<std::string> names = kept.reason.parameters;
   llvm::append_range(names, reason.parameters);
   kept.reason.parameters = generalizeNames(names);
@@ -130,13 +141,20 @@ void Explainer::add(const Message &message) {
 }
 
 Reason Explainer::reasonOf(const Message &message) {
+  if (!message.op && isSharedByReplicas(module))
+    return {"the norm of the whole gradient, which clipping and the log need, is a sum over the shares of all ranks", "tp=1, pp=1 and dp=1", {}};
   if (!message.op)
     return {"the norm of the whole gradient, which clipping and the log need, is a sum over the ranks of a replica",
             "tp=1 and pp=1",
             {}};
   return llvm::TypeSwitch<Operation *, Reason>(message.op)
       .Case([&](SendOp send) { return reasonOfSend(send, message.stage); })
-      .Case([&](SynchronizeOp sync) { return reasonOfSynchronize(sync, message.stage); })
+      .Case([&](SynchronizeOp sync) { return reasonOfBuffers(sync, message.stage); })
+      .Case<ReduceSharesOp, GatherSharesOp>([&](auto op) {
+        Reason reason = reasonOfBuffers(op, message.stage);
+        reason.remedy += "; --zero=0 updates all on each rank";
+        return reason;
+      })
       .Case([&](ReduceTiedOp tied) { return reasonOfTied(tied, message.stage); })
       .Default([&](Operation *op) {
         StringRef remedy = remedyOf(op);
@@ -163,10 +181,8 @@ Reason Explainer::reasonOfSend(SendOp send, StageOp stage) {
   return {who + " needs " + what, "pp=1", {}};
 }
 
-Reason Explainer::reasonOfSynchronize(SynchronizeOp sync, StageOp stage) {
-  SmallVector<StringRef> buffers = llvm::map_to_vector(sync.getBuffers().getAsRange<FlatSymbolRefAttr>(),
-                                                       [](FlatSymbolRefAttr name) { return name.getValue(); });
-  return {sync.getReason().str(), remedyFor(sync.getAxis()), parametersOf(stage, buffers)};
+template <typename Op> Reason Explainer::reasonOfBuffers(Op op, StageOp stage) {
+  return {op.getReason().str(), remedyFor(op.getAxis()), parametersOf(stage, buffersOf(op))};
 }
 
 Reason Explainer::reasonOfTied(ReduceTiedOp tied, StageOp stage) {
@@ -200,7 +216,7 @@ const Link &Explainer::linkOf(const Message &message) {
   else if (tied)
     groups = order.getStageGroups(tied.getStages());
   else
-    groups = order.getNormGroups();
+    groups = order.getNormGroups(isSharedByReplicas(module));
   slowest = &inputs.cluster.inNode;
   for (const std::vector<int64_t> &group : groups) {
     auto isHere = [&](int64_t rank) { return order.coordinatesOf(rank).pp == index; };

@@ -86,6 +86,7 @@ json::Object ManifestWriter::makePlan() {
     plan["stages"] = layersPerStage();
   plan["classes"] = classes();
   plan["schedule"] = inputs.schedule;
+  plan["zero"] = inputs.zero;
   plan["sharding"] = std::move(parameters);
   return plan;
 }
@@ -126,7 +127,7 @@ json::Object ManifestWriter::groups() {
                       {"dp", toJson(order.getDpGroups())},
                       {"pp", toJson(order.getPpGroups())},
                       {"tied", std::move(tied)},
-                      {"norm", toJson(order.getNormGroups())}};
+                      {"norm", toJson(order.getNormGroups(isSharedByReplicas(module)))}};
   if (mesh.getTpMinor() > 1) {
     groups["tp_major"] = toJson(order.getTpMajorGroups(mesh.getTpMinor()));
     groups["tp_minor"] = toJson(order.getTpMinorGroups(mesh.getTpMinor()));
@@ -150,7 +151,7 @@ json::Array ManifestWriter::ranks() {
       const StageMemory &memory = inputs.memory[at.pp];
       entry["memory"] = json::Object{{"params", memory.params},       {"grads", memory.grads},
                                      {"optimizer", memory.optimizer}, {"activations", memory.activations},
-                                     {"workspace", memory.workspace}, {"total", memory.total}};
+                                     {"workspace", memory.workspace}, {"total", memory.total}, {"least", memory.least}};
     }
     ranks.push_back(std::move(entry));
   }

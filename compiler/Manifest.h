@@ -14,6 +14,7 @@ namespace p3d {
 /// Bytes of one rank of a stage.
 struct StageMemory {
   int64_t params = 0, grads = 0, optimizer = 0, activations = 0, workspace = 0, total = 0;
+  int64_t least = 0; ///< of any plan of the same tasks: with no more than what is alive at once
 };
 
 /// What the module does not say.
@@ -23,6 +24,7 @@ struct ManifestInputs {
   Cluster cluster;                 ///< of known size
   std::string schedule;
   std::string stages = "auto";
+  int64_t zero = 0;
   std::vector<StageMemory> memory; ///< of each stage; may be empty
   double flopsPerSecond = 2e10;    ///< of one rank; turns FLOPs into times of tasks
 };

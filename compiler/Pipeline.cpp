@@ -83,7 +83,9 @@ void buildStage(OpPassManager &passes, const Options &options) {
   passes.addPass(createVerifyStagesPass());
 }
 
-void buildReplicate(OpPassManager &passes, const Options &) {
+void buildReplicate(OpPassManager &passes, const Options &options) {
+  // First: how a gradient is synchronized depends on who updates with it.
+  passes.addPass(createShardOverReplicasPass({options.zero}));
   passes.addPass(createInsertGradientSyncPass());
   passes.addPass(createVerifyGradientSyncPass());
 }

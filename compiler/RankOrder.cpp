@@ -82,6 +82,6 @@ RankGroups RankOrder::getStageGroups(llvm::ArrayRef<int64_t> stages) const {
   return groups;
 }
 
-RankGroups RankOrder::getNormGroups() const {
-  return groupBy([](Coordinates at) { return std::pair(at.dp, int64_t(0)); });
+RankGroups RankOrder::getNormGroups(bool overDp) const {
+  return groupBy([=](Coordinates at) { return std::pair(overDp ? 0 : at.dp, int64_t(0)); });
 }

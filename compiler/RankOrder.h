@@ -45,7 +45,7 @@ public:
   /// For each tp and dp coordinate the ranks of `stages`: the copies of a parameter that these stages share.
   RankGroups getStageGroups(llvm::ArrayRef<int64_t> stages) const;
   /// For each dp coordinate all ranks of the replica: over these the gradient's norm is summed.
-  RankGroups getNormGroups() const;
+  RankGroups getNormGroups(bool overDp = false) const;
 
 private:
   /// Ranks grouped by `key` of their coordinates.

@@ -94,7 +94,9 @@ private:
         .Case([&](AllToAllOp exchange) {
           collective(op, "all_to_all", exchange.getAxis(), 1, exchange.getOperand().getType());
         })
-        .Case([&](SynchronizeOp sync) { visitSynchronize(sync); })
+        .Case([&](SynchronizeOp sync) { visitBuffers(sync, sync.getBuffers(), "all_reduce", sync.getAxis(), 2); })
+        .Case([&](ReduceSharesOp reduce) { visitBuffers(reduce, reduce.getBuffers(), "reduce_scatter", reduce.getAxis(), 1); })
+        .Case([&](GatherSharesOp gather) { visitBuffers(gather, gather.getBuffers(), "all_gather", gather.getAxis(), 1); })
         .Case([&](ReduceTiedOp tied) {
           Type type = at.stage.getBuffer(tied.getBuffer()).getType();
           add(op, "all_reduce", "tied", tied.getStages().size(), 2, countBytes(type), type);
@@ -106,24 +108,26 @@ private:
         });
   }
 
-  void visitSynchronize(SynchronizeOp sync) {
+  /// Several buffers in one message.
+  void visitBuffers(Operation *op, ArrayAttr names, StringRef kind, StringRef over, int64_t passes) {
     int64_t bytes = 0;
     Type type;
-    for (auto name : sync.getBuffers().getAsRange<FlatSymbolRefAttr>()) {
+    for (auto name : names.getAsRange<FlatSymbolRefAttr>()) {
       type = at.stage.getBuffer(name.getValue()).getType();
       bytes += countBytes(type);
     }
-    if (auto axis = symbolizeAxis(sync.getAxis()))
-      add(sync, "all_reduce", sync.getAxis(), mesh.getSize(*axis), 2, bytes, type);
+    if (auto axis = symbolizeAxis(over))
+      add(op, kind, over, mesh.getSize(*axis), passes, bytes, type);
   }
 
-  /// The norm of the gradient is one f32 sum over the ranks of a replica, made by the runtime before the update.
+  /// The norm of the gradient is one f32 sum over the ranks of a replica (of all replicas where they update shares), made by the runtime before the update.
   void visitNorms() {
+    int64_t ranks = mesh.getTp() * mesh.getPp() * (isSharedByReplicas(module) ? mesh.getDp() : 1);
     Type type = RankedTensorType::get({}, Float32Type::get(module.getContext()));
     for (StageOp stage : module.getOps<StageOp>()) {
       at = {stage, TaskKind::Update, {}};
       if (stage.getTask(TaskKind::Update))
-        add(nullptr, "all_reduce", "norm", mesh.getTp() * mesh.getPp(), 2, countBytes(type), type);
+        add(nullptr, "all_reduce", "norm", ranks, 2, countBytes(type), type);
     }
   }
 
@@ -152,6 +156,10 @@ struct Volume {
 
 void p3d::forEachMessage(ModuleOp module, llvm::function_ref<void(const Message &)> visit) {
   Walker(module, visit).run();
+}
+
+bool p3d::isSharedByReplicas(ModuleOp module) {
+  return module.walk([](BufferOp buffer) { return WalkResult(success(!shareOf(buffer))); }).wasInterrupted();
 }
 
 Traffic p3d::countTraffic(ModuleOp module) {

@@ -51,6 +51,9 @@ void forEachMessage(mlir::ModuleOp module, llvm::function_ref<void(const Message
 /// The sums of all messages.
 Traffic countTraffic(mlir::ModuleOp module);
 
+/// Whether the replicas each update a share of the parameters, so that the norm of the gradient is a sum over them too.
+bool isSharedByReplicas(mlir::ModuleOp module);
+
 /// "f32", "bf16", "i32", "ui32".
 std::string dtypeName(mlir::Type element);
 

@@ -30,6 +30,8 @@ int64_t bytesOf(exec::BufferOp buffer) {
 StageMemory measureProgram(exec::ProgramOp program) {
   StageMemory memory;
   memory.total = program.getArenaBytes().value_or(0);
+  if (auto least = program->getAttrOfType<IntegerAttr>(exec::kLeastBytesAttr))
+    memory.least = least.getInt();
   for (auto buffer : program.getOps<exec::BufferOp>()) {
     bool isState = buffer->hasAttr("exec.state_of");
     switch (buffer.getKind()) {

@@ -158,5 +158,7 @@ LogicalResult EinsumOp::verifyEpilogue() {
 }
 
 ValueRange AllReduceOp::getReads() { return getOuts(); }
+ValueRange ReduceSharesOp::getReads() { return getOuts(); }
+ValueRange GatherSharesOp::getReads() { return getOuts(); }
 ValueRange SendOp::getWrites() { return {}; }
 ValueRange RecvOp::getReads() { return {}; }

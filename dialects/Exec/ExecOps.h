@@ -30,6 +30,9 @@ inline constexpr llvm::StringLiteral kEventsAttr = "exec.events";
 /// On a module: bytes of scratch memory for matrix products, the last of each arena.
 inline constexpr llvm::StringLiteral kWorkspaceAttr = "exec.workspace_bytes";
 
+/// On a planned program: bytes of the arena if temporaries took no more than those that are alive at once.
+inline constexpr llvm::StringLiteral kLeastBytesAttr = "exec.least_bytes";
+
 /// Every buffer and temporary begins at a multiple of this many bytes.
 inline constexpr int64_t kAlignment = 64;
 

@@ -36,7 +36,7 @@ def Exec_BufferOp : Exec_Op<"buffer", [Symbol]> {
   let summary = "memory of the arena that outlives a task: at `offset`, for an activation at `offset` + slot * `stride`";
   let description = [{
     Carries the attributes of its pipe.buffer. `element` is the element type of its tensor, `global` that tensor's type before partition. The buffers of an optimizer's
-    state carry `exec.state_of = @parameter` and `exec.state` ("m", "v", "master").
+    state carry `exec.state_of = @parameter` and `exec.state` ("m", "v", "master"); where a rank updates a share of a row of parameters, that is the first of these.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Pipe_BufferKindAttr:$kind, TypeAttrOf<Exec_Memory>:$type, TypeAttr:$element,
                        OptionalAttr<TypeAttr>:$global, OptionalAttr<I64Attr>:$offset, OptionalAttr<I64Attr>:$stride);
@@ -156,6 +156,16 @@ def Exec_AllReduceOp : Exec_CommandOp<"all_reduce", [], ["getReads"]> {
   let summary = "reduces each of outs over a group, in place; `number` is that of a tied group";
   let arguments = (ins Dist_ReduceKindAttr:$kind, Variadic<Exec_Memory>:$outs, Exec_GroupAttr:$group, I64Attr:$number, TypeAttr:$dtype, StrAttr:$reason);
   let assemblyFormat = "$kind $outs `over` $group $number `of` $dtype `why` $reason attr-dict `:` type($outs)";
+}
+def Exec_ReduceSharesOp : Exec_CommandOp<"reduce_shares", [], ["getReads"]> {
+  let summary = "pipe.reduce_shares: outs stand in a row in the arena, and rank i of the group gets elements [i * chunk, (i + 1) * chunk) of it";
+  let arguments = (ins Variadic<Exec_Memory>:$outs, I64Attr:$chunk, Exec_GroupAttr:$group, TypeAttr:$dtype, StrAttr:$reason);
+  let assemblyFormat = "$outs `chunk` $chunk `over` $group `of` $dtype `why` $reason attr-dict `:` type($outs)";
+}
+def Exec_GatherSharesOp : Exec_CommandOp<"gather_shares", [], ["getReads"]> {
+  let summary = "pipe.gather_shares: outs stand in a row in the arena, of which rank i of the group supplies elements [i * chunk, (i + 1) * chunk)";
+  let arguments = (ins Variadic<Exec_Memory>:$outs, I64Attr:$chunk, Exec_GroupAttr:$group, TypeAttr:$dtype, StrAttr:$reason);
+  let assemblyFormat = "$outs `chunk` $chunk `over` $group `of` $dtype `why` $reason attr-dict `:` type($outs)";
 }
 def Exec_AllGatherOp : Exec_CommandOp<"all_gather", [AttrSizedOperandSegments]> {
   let summary = "dist.all_gather";

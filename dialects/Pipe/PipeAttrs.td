@@ -3,6 +3,7 @@
 #define P3D_PIPE_ATTRS
 
 include "dialects/Pipe/PipeDialect.td"
+include "mlir/IR/AttrTypeBase.td"
 
 class Pipe_Enum<string name, string summary, list<I32EnumAttrCase> cases> : I32EnumAttr<name, summary, cases> {
   let cppNamespace = "::p3d::pipe";
@@ -23,5 +24,13 @@ def Pipe_TaskKind : Pipe_Enum<"TaskKind", "a step of the schedule", [
   I32EnumAttrCase<"Prologue", 0, "prologue">, I32EnumAttrCase<"Forward", 1, "forward">, I32EnumAttrCase<"Backward", 2, "backward">,
   I32EnumAttrCase<"WeightGradient", 3, "weight_gradient">, I32EnumAttrCase<"Synchronize", 4, "synchronize">, I32EnumAttrCase<"Update", 5, "update">]>;
 def Pipe_TaskKindAttr : EnumAttr<Pipe_Dialect, Pipe_TaskKind, "task_kind">;
+
+def Pipe_ShareAttr : AttrDef<Pipe_Dialect, "Share"> {
+  let mnemonic = "share";
+  let summary = "what each rank of dp keeps of tensors that stand in a row: rank i the elements [i * chunk, (i + 1) * chunk) of the row";
+  let description = [{ The elements of the buffer begin at `start` of the row, which is named after its first buffer. }];
+  let parameters = (ins "int64_t":$chunk, "::mlir::FlatSymbolRefAttr":$row, "int64_t":$start);
+  let assemblyFormat = "`<` $chunk `of` $row `from` $start `>`";
+}
 
 #endif

@@ -17,6 +17,13 @@ class TaskOp;
 // On a gradient buffer: its parameter buffer. On the copies of a parameter that several stages use, and their gradients: all those stages.
 inline constexpr llvm::StringLiteral kOfAttr = "pipe.of";
 inline constexpr llvm::StringLiteral kTiedStagesAttr = "pipe.tied_stages";
+// On a parameter and its gradient: which elements a rank of dp updates (ShareAttr), and that the buffer is no more than these.
+inline constexpr llvm::StringLiteral kShareAttr = "pipe.share";
+inline constexpr llvm::StringLiteral kHoldsShareAttr = "pipe.holds_share";
+
+/// What a rank of dp updates of a buffer, null where it updates all.
+inline ShareAttr shareOf(mlir::Operation *buffer) { return buffer->getAttrOfType<ShareAttr>(kShareAttr); }
+inline bool holdsShare(mlir::Operation *buffer) { return buffer->hasAttr(kHoldsShareAttr); }
 } // namespace p3d::pipe
 
 #define GET_OP_CLASSES

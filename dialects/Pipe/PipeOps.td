@@ -17,7 +17,8 @@ def Pipe_StageOp : Pipe_Op<"stage", [Symbol, SymbolTable, IsolatedFromAbove, NoR
     stage's actions in order, as text: "P", "F0", "B0", "W0", "S" (synchronize), "U" (update).
     C1: it holds buffers and tasks, at most one task of a kind. C2: an op of a task names a buffer of the stage. C3: a value read or written has the buffer's
     type; an accumulated one its shape. C4: only complete and activation buffers are written, only gradient and result buffers accumulated and synchronized. C5: a
-    gradient buffer names its parameter (`pipe.of`), of the same shape.
+    gradient buffer names its parameter (`pipe.of`), of the same shape unless one of them holds only a rank's share. C6: buffers whose shares move together have the same
+    `pipe.share` but for `start`, and stand in its order.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$index, DenseI64ArrayAttr:$layers, OptionalAttr<I64Attr>:$slots,
                        OptionalAttr<ArrayAttr>:$order);
@@ -39,6 +40,7 @@ def Pipe_BufferOp : Pipe_Op<"buffer", [Symbol]> {
   let description = [{
     Parameter and input buffers carry the attributes of their program argument (`graph.name`, `graph.role`, `graph.global_shape`, `graph.piece_offset`,
     `graph.piece_shape`, `dist.sharding`), gradient buffers `pipe.of = @parameter`, result buffers `graph.name`. `global_type` is the type before partition where it differs.
+    With `pipe.share` each rank of dp updates only a share of the flat tensor (dimensions joined), and with `pipe.holds_share` the buffer is no more than that share.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Pipe_BufferKindAttr:$kind, TypeAttr:$type, OptionalAttr<TypeAttr>:$global_type);
   let assemblyFormat = "$kind $sym_name `:` $type (`of` $global_type^)? attr-dict";
@@ -90,6 +92,16 @@ def Pipe_ReduceTiedOp : Pipe_Op<"reduce_tied"> {
 }
 def Pipe_SynchronizeOp : Pipe_Op<"synchronize"> {
   let summary = "sums gradient or result buffers over an axis, in one message; in place";
+  let arguments = (ins ArrayAttr:$buffers, StrAttr:$axis, StrAttr:$reason);
+  let assemblyFormat = "$buffers `over` $axis `why` $reason attr-dict";
+}
+def Pipe_ReduceSharesOp : Pipe_Op<"reduce_shares"> {
+  let summary = "sums gradient buffers over an axis, in one message and in place: then each rank has its share of the sum (`pipe.share`), and something in the rest";
+  let arguments = (ins ArrayAttr:$buffers, StrAttr:$axis, StrAttr:$reason);
+  let assemblyFormat = "$buffers `over` $axis `why` $reason attr-dict";
+}
+def Pipe_GatherSharesOp : Pipe_Op<"gather_shares"> {
+  let summary = "puts the shares of parameter buffers that the ranks of an axis have updated together, in one message and in place";
   let arguments = (ins ArrayAttr:$buffers, StrAttr:$axis, StrAttr:$reason);
   let assemblyFormat = "$buffers `over` $axis `why` $reason attr-dict";
 }

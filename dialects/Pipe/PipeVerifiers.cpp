@@ -36,7 +36,9 @@ private:
   LogicalResult verifyTasks();
   LogicalResult verifyGradient(BufferOp buffer);
   LogicalResult verifyUse(Operation *op);
-  LogicalResult verifySynchronize(SynchronizeOp op);
+  LogicalResult verifyBuffers(Operation *op, ArrayAttr names, ArrayRef<BufferKind> kinds);
+  /// C6
+  LogicalResult verifyShares(Operation *op, ArrayAttr names, BufferKind kind);
 
   StageOp stage;
   llvm::StringMap<BufferOp> buffers;
@@ -96,16 +98,37 @@ LogicalResult StageVerifier::verifyGradient(BufferOp buffer) {
   if (!of)
     return buffer.emitOpError() << "is a gradient without '" << kOfAttr << "', the name of its parameter buffer";
   BufferOp parameter = find(buffer, of.getValue(), {BufferKind::Parameter});
+  if (parameter && holdsShare(buffer) != holdsShare(parameter)) // one is whole, the other flat
+    return success();
   return parameter ? verifyShape(buffer, buffer.getTensorType(), parameter) : failure();
 }
 
-LogicalResult StageVerifier::verifySynchronize(SynchronizeOp op) {
-  for (Attribute entry : op.getBuffers()) {
+LogicalResult StageVerifier::verifyBuffers(Operation *op, ArrayAttr names, ArrayRef<BufferKind> kinds) {
+  for (Attribute entry : names) {
     auto name = dyn_cast<FlatSymbolRefAttr>(entry);
     if (!name)
-      return op.emitOpError() << "lists " << entry << ", expected the name of a buffer";
-    if (!find(op, name.getValue(), {BufferKind::Gradient, BufferKind::Result}))
+      return op->emitOpError() << "lists " << entry << ", expected the name of a buffer";
+    if (!find(op, name.getValue(), kinds))
       return failure();
+  }
+  return success();
+}
+
+LogicalResult StageVerifier::verifyShares(Operation *op, ArrayAttr names, BufferKind kind) {
+  if (failed(verifyBuffers(op, names, kind)))
+    return failure();
+  ShareAttr first;
+  int64_t end = 0;
+  for (auto name : names.getAsRange<FlatSymbolRefAttr>()) {
+    BufferOp buffer = buffers.lookup(name.getValue());
+    ShareAttr share = shareOf(buffer);
+    if (!share || holdsShare(buffer))
+      return op->emitOpError() << "moves shares of '" << name.getValue() << "', which " << (share ? "holds no more than one" : "has none ('pipe.share')");
+    first = first ? first : share;
+    if (share.getRow() != first.getRow() || share.getChunk() != first.getChunk() || share.getStart() < end)
+      return op->emitOpError() << "moves '" << name.getValue() << "' with " << share << " behind " << first << ", which end at " << end
+                               << "; shares that move together stand in one row, in its order";
+    end = share.getStart() + buffer.getTensorType().getNumElements();
   }
   return success();
 }
@@ -121,7 +144,9 @@ LogicalResult StageVerifier::verifyUse(Operation *op) {
         BufferOp buffer = find(op, add.getBuffer(), {BufferKind::Gradient, BufferKind::Result});
         return buffer ? verifyShape(op, cast<ShapedType>(add.getValue().getType()), buffer) : failure();
       })
-      .Case([&](SynchronizeOp sync) { return verifySynchronize(sync); })
+      .Case([&](SynchronizeOp sync) { return verifyBuffers(sync, sync.getBuffers(), {BufferKind::Gradient, BufferKind::Result}); })
+      .Case([&](ReduceSharesOp reduce) { return verifyShares(reduce, reduce.getBuffers(), BufferKind::Gradient); })
+      .Case([&](GatherSharesOp gather) { return verifyShares(gather, gather.getBuffers(), BufferKind::Parameter); })
       .Case([&](ReduceTiedOp tied) { return success(bool(find(op, tied.getBuffer(), {BufferKind::Gradient}))); })
       .Case([&](UpdateOp update) -> LogicalResult {
         return success(find(op, update.getParameter(), {BufferKind::Parameter}) &&

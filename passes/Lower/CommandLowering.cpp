@@ -76,7 +76,7 @@ LogicalResult CommandLowering::lower(Block &commands) {
     LogicalResult lowered =
         TypeSwitch<Operation *, LogicalResult>(&op)
             .Case<exec::AddressOp, exec::ConstantOp, exec::TemporaryOp, exec::StartOp, exec::ViewOp, exec::LaunchOp,
-                  exec::InvokeOp, exec::EinsumOp, exec::CallOp, exec::AllReduceOp, exec::AllGatherOp,
+                  exec::InvokeOp, exec::EinsumOp, exec::CallOp, exec::AllReduceOp, exec::ReduceSharesOp, exec::GatherSharesOp, exec::AllGatherOp,
                   exec::ReduceScatterOp, exec::AllToAllOp, exec::SendOp, exec::RecvOp, exec::RecordOp, exec::WaitOp, exec::UpdateOp>(
                 [&](auto op) { return lower(op); })
             .Default([](Operation *op) { return op->emitOpError() << "is no command"; });
@@ -240,6 +240,30 @@ LogicalResult CommandLowering::lower(exec::AllReduceOp op) {
     llvm.call("p3d_all_reduce", {environment.context, group(op.getGroup()), llvm.i32(op.getNumber()),
                                  llvm.i32(static_cast<int64_t>(op.getKind())), dtype(op.getDtype()), run.address,
                                  llvm.i64((run.end - run.begin) / elementBytes), operation(what, op.getReason())});
+  return success();
+}
+
+template <typename Op> SmallVector<Value> CommandLowering::rowArguments(Op op, StringRef what, bool fromShare) {
+  auto mesh = op->template getParentOfType<ModuleOp>()->template getAttrOfType<dist::MeshAttr>(dist::kMeshAttr);
+  int64_t chunk = op.getChunk(), bytes = memoryOf(op.getOuts()[0]).getElementTypeBitWidth() / 8;
+  Value row = at(op.getOuts()[0]);
+  Value index = llvm.call("p3d_axis_index", {environment.context, group(op.getGroup())}, llvm.builder.getI64Type());
+  Value share = llvm.offset(row, llvm.mul(index, chunk * bytes));
+  return {fromShare ? share : row, fromShare ? row : share, llvm.i64(1), llvm.i64(chunk), llvm.i64(chunk * mesh.getDp()), llvm.i64(1),
+          operation((what + " over " + exec::stringifyGroup(op.getGroup())).str(), op.getReason())};
+}
+
+LogicalResult CommandLowering::lower(exec::ReduceSharesOp op) {
+  SmallVector<Value> arguments{environment.context, group(op.getGroup()), llvm.i32(P3D_SUM), dtype(op.getDtype())};
+  llvm::append_range(arguments, rowArguments(op, "reduce_scatter", /*fromShare=*/false));
+  llvm.call("p3d_reduce_scatter", arguments);
+  return success();
+}
+
+LogicalResult CommandLowering::lower(exec::GatherSharesOp op) {
+  SmallVector<Value> arguments{environment.context, group(op.getGroup()), dtype(op.getDtype())};
+  llvm::append_range(arguments, rowArguments(op, "all_gather", /*fromShare=*/true));
+  llvm.call("p3d_all_gather", arguments);
   return success();
 }
 

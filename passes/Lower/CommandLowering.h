@@ -43,6 +43,8 @@ private:
   mlir::LogicalResult lower(exec::EinsumOp op);
   mlir::LogicalResult lower(exec::CallOp op);
   mlir::LogicalResult lower(exec::AllReduceOp op);
+  mlir::LogicalResult lower(exec::ReduceSharesOp op);
+  mlir::LogicalResult lower(exec::GatherSharesOp op);
   mlir::LogicalResult lower(exec::AllGatherOp op);
   mlir::LogicalResult lower(exec::ReduceScatterOp op);
   mlir::LogicalResult lower(exec::AllToAllOp op);
@@ -52,6 +54,8 @@ private:
   mlir::LogicalResult lower(exec::WaitOp op);
   mlir::LogicalResult lower(exec::UpdateOp) { return mlir::success(); }
 
+  /// What a message over a row of shares is given: where the row begins and where this rank's share does, in the order that `op` takes them; then the row's form.
+  template <typename Op> llvm::SmallVector<mlir::Value> rowArguments(Op op, llvm::StringRef what, bool fromShare);
   void enqueue(exec::LaunchOp op, llvm::ArrayRef<mlir::Value> arguments);
   void addEpilogue(exec::EinsumOp op, llvm::SmallVectorImpl<mlir::Value> &arguments);
 

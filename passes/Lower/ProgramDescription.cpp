@@ -45,8 +45,8 @@ public:
   FailureOr<std::string> describe() {
     if (!mesh)
       return module.emitOpError() << "has no dist.mesh";
-    FailureOr<json::Array> order = describeOrder();
-    if (failed(order))
+    json::Array order, afterUpdate;
+    if (failed(describeOrder(order, afterUpdate)))
       return failure();
     int64_t stages = 0;
     for (auto other : module.getOps<exec::ProgramOp>())
@@ -70,6 +70,7 @@ public:
         {"optimizer", optimizer()},
         {"zero", json::Object{{"offset", static_cast<int64_t>(program.getZeroOffset().value_or(0))},
                               {"bytes", static_cast<int64_t>(program.getZeroBytes().value_or(0))}}},
+        {"norm_axes", describeNormAxes()},
         {"tied_groups", describeTiedGroups()},
         {"params", describeParameters()},
         {"inputs", std::move(inputs)},
@@ -77,7 +78,8 @@ public:
         {"values", describeValues()},
         {"tasks", describeTasks()},
         {"operations", describeOperations()},
-        {"order", std::move(*order)},
+        {"order", std::move(order)},
+        {"after_update", std::move(afterUpdate)},
     };
     if (int64_t bytes = numberOf(exec::kWorkspaceAttr, 0))
       text["workspace_bytes"] = bytes;
@@ -130,7 +132,7 @@ private:
         if (axis != dist::Axis::MB)
           axes.push_back(dist::stringifyAxis(axis));
       if (!axes.empty())
-        shards.push_back(json::Object{{"dim", dims[dim]}, {"axes", std::move(axes)}, {"chunk", buffer.getMemory().getDimSize(dim)}});
+        shards.push_back(json::Object{{"dim", dims[dim]}, {"axes", std::move(axes)}, {"chunk", cut.chunk}});
     }
     return shards;
   }
@@ -143,9 +145,11 @@ private:
   }
 
   int64_t stateOffset(exec::BufferOp parameter, StringRef part) {
+    pipe::ShareAttr share = pipe::shareOf(parameter);
+    StringAttr holder = share ? share.getRow().getAttr() : parameter.getSymNameAttr();
     for (auto buffer : program.getOps<exec::BufferOp>()) {
       auto of = buffer->getAttrOfType<FlatSymbolRefAttr>(exec::kStateOfAttr);
-      if (of && of.getAttr() == parameter.getSymNameAttr() && textOf(buffer, exec::kStateAttr, "") == part)
+      if (of && of.getAttr() == holder && textOf(buffer, exec::kStateAttr, "") == part)
         return *buffer.getOffset();
     }
     return -1;
@@ -185,7 +189,7 @@ private:
       auto piece = numbersOf(buffer->getAttr(graph::kPieceShapeAttr), type.getShape());
       exec::BufferOp gradient = gradientOf(buffer);
       exec::UpdateOp update = updateOf(buffer);
-      parameters.push_back(json::Object{
+      json::Object parameter{
           {"name", textOf(buffer, graph::kNameAttr, buffer.getSymName())},
           {"role", textOf(buffer, graph::kRoleAttr, "param")},
           {"dtype", typeName(buffer.getElement())},
@@ -201,9 +205,21 @@ private:
           {"decay", update && update.getDecay()},
           {"counts_in_norm", !isCountedElsewhere(gradient)},
           {"init", describeInit(buffer)},
-      });
+      };
+      if (pipe::ShareAttr share = pipe::shareOf(buffer))
+        parameter["share"] = json::Object{{"start", share.getStart()}, {"chunk", share.getChunk()}, {"param", pipe::holdsShare(buffer)}, {"grad", gradient && pipe::holdsShare(gradient)}};
+      parameters.push_back(std::move(parameter));
     }
     return parameters;
+  }
+
+  /// The ranks over which the norm of the gradient is summed: all that have different elements of it, in any stage.
+  json::Array describeNormAxes() {
+    json::Array axes{"tp", "pp"};
+    bool isSharded = module.walk([](exec::BufferOp buffer) { return WalkResult(success(!pipe::shareOf(buffer))); }).wasInterrupted();
+    if (isSharded)
+      axes.push_back("dp");
+    return axes;
   }
 
   exec::UpdateOp updateOf(exec::BufferOp parameter) {
@@ -336,9 +352,8 @@ private:
     return std::nullopt;
   }
 
-  /// Actions as [task, microbatch, slot]; actions without commands are left out.
-  FailureOr<json::Array> describeOrder() {
-    json::Array order;
+  /// Actions as [task, microbatch, slot]; actions without commands are left out. The update itself is the runtime's; what its task has comes after.
+  LogicalResult describeOrder(json::Array &order, json::Array &afterUpdate) {
     auto tasks = runnableTasks(program);
     for (Attribute attribute : program.getOrder() ? program.getOrder()->getValue() : ArrayRef<Attribute>()) {
       StringRef action = cast<StringAttr>(attribute).getValue();
@@ -348,9 +363,9 @@ private:
         return program.emitOpError() << "has an action '" << action << "'; expected P, F<n>, B<n>, W<n>, S or U";
       auto *task = llvm::find_if(tasks, [&](exec::TaskOp task) { return task.getKind() == *kind; });
       if (task != tasks.end())
-        order.push_back(json::Array{static_cast<int64_t>(task - tasks.begin()), microbatch, microbatch % static_cast<int64_t>(program.getSlots())});
+        (*kind == pipe::TaskKind::Update ? afterUpdate : order).push_back(json::Array{static_cast<int64_t>(task - tasks.begin()), microbatch, microbatch % static_cast<int64_t>(program.getSlots())});
     }
-    return order;
+    return success();
   }
 
   exec::ProgramOp program;

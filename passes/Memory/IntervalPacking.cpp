@@ -1,20 +1,18 @@
 #include "passes/Memory/IntervalPacking.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
 #include "llvm/Support/MathExtras.h"
+#include <optional>
 
 using namespace p3d::memory;
 
 namespace {
 bool overlap(const LiveInterval &a, const LiveInterval &b) { return a.first <= b.last && b.first <= a.last; }
-} // namespace
 
-Packing p3d::memory::packIntervals(llvm::ArrayRef<LiveInterval> intervals, int64_t alignment) {
+Packing packInOrder(llvm::ArrayRef<LiveInterval> intervals, int64_t alignment, llvm::ArrayRef<unsigned> order) {
   Packing packing;
   packing.offsets.resize(intervals.size());
-  llvm::SmallVector<unsigned> order, placed;
-  for (unsigned i = 0; i < intervals.size(); ++i)
-    order.push_back(i);
-  llvm::stable_sort(order, [&](unsigned a, unsigned b) { return intervals[a].bytes > intervals[b].bytes; });
+  llvm::SmallVector<unsigned> placed;
   auto byOffset = [&](unsigned a, unsigned b) { return packing.offsets[a] < packing.offsets[b]; };
   for (unsigned i : order) {
     int64_t offset = 0;
@@ -32,3 +30,43 @@ Packing p3d::memory::packIntervals(llvm::ArrayRef<LiveInterval> intervals, int64
   }
   return packing;
 }
+
+int64_t length(const LiveInterval &life) { return life.last - life.first + 1; }
+} // namespace
+
+int64_t p3d::memory::mostAlive(llvm::ArrayRef<LiveInterval> intervals) {
+  llvm::SmallVector<std::pair<int64_t, int64_t>> changes; // at a time; ends come before beginnings
+  for (const LiveInterval &life : intervals) {
+    changes.push_back({life.first, life.bytes});
+    changes.push_back({life.last + 1, -life.bytes});
+  }
+  llvm::sort(changes);
+  int64_t alive = 0, most = 0;
+  for (auto [time, bytes] : changes)
+    most = std::max(most, alive += bytes);
+  return most;
+}
+
+Packing p3d::memory::packIntervals(llvm::ArrayRef<LiveInterval> intervals, int64_t alignment) {
+  using Life = const LiveInterval &;
+  // Large pieces leave the worst holes; long ones are in the way of most others; and pieces that follow in time stack well where sizes are alike.
+  bool (*const orders[])(Life, Life) = {
+      [](Life a, Life b) { return a.bytes > b.bytes; },
+      [](Life a, Life b) { return std::pair(length(a), a.bytes) > std::pair(length(b), b.bytes); },
+      [](Life a, Life b) { return double(a.bytes) * length(a) > double(b.bytes) * length(b); },
+      [](Life a, Life b) { return std::pair(a.first, -a.bytes) < std::pair(b.first, -b.bytes); },
+  };
+  int64_t bound = mostAlive(intervals);
+  std::optional<Packing> best;
+  for (auto isBefore : orders) {
+    auto order = llvm::to_vector(llvm::seq<unsigned>(0, intervals.size()));
+    llvm::stable_sort(order, [&](unsigned a, unsigned b) { return isBefore(intervals[a], intervals[b]); });
+    Packing packing = packInOrder(intervals, alignment, order);
+    if (!best || packing.bytes < best->bytes)
+      best = std::move(packing);
+    if (best->bytes <= bound)
+      break;
+  }
+  return std::move(*best);
+}
+

@@ -17,7 +17,10 @@ struct Packing {
   int64_t bytes = 0;                  ///< of all together
 };
 
-/// Largest first, each at the lowest place that is free for its whole life.
+/// The most bytes that are alive at once, which no packing can do without.
+int64_t mostAlive(llvm::ArrayRef<LiveInterval> intervals);
+
+/// Each in turn at the lowest place that is free for its whole life; the best of several orders.
 Packing packIntervals(llvm::ArrayRef<LiveInterval> intervals, int64_t alignment);
 
 } // namespace p3d::memory

@@ -25,20 +25,31 @@ class ScratchPlanner {
 public:
   explicit ScratchPlanner(ModuleOp module) : symbols(module) {}
 
-  /// The bytes of scratch that `function` needs.
-  int64_t plan(exec::FunctionOp function) {
-    if (auto known = function.getScratchBytes())
-      return *known;
-    int64_t bytes = plan(function.getBody().front());
-    function.setScratchBytes(bytes);
-    return bytes;
+  /// Bytes of scratch, and how many are alive at once: less no plan can do with.
+  struct Scratch {
+    int64_t bytes, alive;
+  };
+
+  Scratch plan(exec::FunctionOp function) {
+    auto [known, isNew] = planned.try_emplace(function);
+    if (isNew) {
+      Scratch scratch = plan(function.getBody().front());
+      function.setScratchBytes(scratch.bytes);
+      planned[function] = scratch;
+      return scratch;
+    }
+    return known->second;
   }
 
-  int64_t plan(Block &commands) {
+  Scratch plan(Block &commands) {
     llvm::MapVector<Operation *, LiveInterval> lives; // of temporaries and of calls' scratch
+    SmallVector<LiveInterval> alive;                  // calls with what is alive in them alone
     for (auto [time, op] : llvm::enumerate(commands)) {
-      if (auto call = dyn_cast<exec::CallOp>(op))
-        lives[&op] = {plan(symbols.lookup<exec::FunctionOp>(call.getCallee())), int64_t(time), int64_t(time)};
+      if (auto call = dyn_cast<exec::CallOp>(op)) {
+        Scratch callee = plan(symbols.lookup<exec::FunctionOp>(call.getCallee()));
+        lives[&op] = {callee.bytes, int64_t(time), int64_t(time)};
+        alive.push_back({callee.alive, int64_t(time), int64_t(time)});
+      }
       if (!isa<exec::Command>(op))
         continue;
       for (Value operand : op.getOperands())
@@ -48,7 +59,10 @@ public:
           life.last = time;
         }
     }
-    return assign(commands, lives);
+    for (auto &[op, life] : lives)
+      if (!isa<exec::CallOp>(op))
+        alive.push_back(life);
+    return {assign(commands, lives), mostAlive(alive)};
   }
 
 private:
@@ -70,6 +84,7 @@ private:
   }
 
   SymbolTable symbols;
+  DenseMap<Operation *, Scratch> planned;
 };
 
 /// Lays out the arena of one program: parameters with their optimizer state, inputs, complete values, accumulators, activations, scratch.
@@ -96,9 +111,28 @@ public:
   }
 
 private:
+  /// What stands in a row with others is placed with them.
   void place(exec::BufferOp buffer) {
+    pipe::ShareAttr share = pipe::shareOf(buffer);
+    if (share && !pipe::holdsShare(buffer))
+      return placeRow(share);
     buffer.setOffset(end);
     end = alignUp(end + exec::bytesOf(buffer.getMemory()));
+  }
+
+  void placeRow(pipe::ShareAttr row) {
+    int64_t bytes = 0;
+    for (auto buffer : program.getOps<exec::BufferOp>()) {
+      pipe::ShareAttr share = pipe::shareOf(buffer);
+      if (!share || share.getRow() != row.getRow())
+        continue;
+      if (buffer.getOffset())
+        return;
+      bytes = llvm::divideCeil(buffer.getMemory().getElementTypeBitWidth(), 8);
+      buffer.setOffset(end + share.getStart() * bytes);
+    }
+    auto mesh = program->getParentOfType<ModuleOp>()->getAttrOfType<dist::MeshAttr>(dist::kMeshAttr);
+    end = alignUp(end + row.getChunk() * mesh.getDp() * bytes);
   }
 
   void placeAll(pipe::BufferKind kind) {
@@ -137,10 +171,13 @@ private:
     end += stride * program.getSlots();
   }
 
-  /// Moments of the optimizer, and an f32 master of a parameter of 16 bits.
+  /// Moments of the optimizer, and an f32 master of a parameter of 16 bits. Of a row of parameters each rank has those of its share.
   void addOptimizerState() {
     program.walk([&](exec::UpdateOp update) {
       auto parameter = cast<exec::BufferOp>(SymbolTable::lookupSymbolIn(program, update.getParameterAttr()));
+      pipe::ShareAttr share = pipe::shareOf(parameter);
+      if (share && share.getRow() != update.getParameterAttr())
+        return;
       SmallVector<StringRef> parts{"m"};
       if (update.getOptimizer() == "adamw")
         parts.push_back("v");
@@ -148,7 +185,8 @@ private:
         parts.push_back("master");
       OpBuilder builder(parameter->getContext());
       builder.setInsertionPointAfter(parameter);
-      auto type = parameter.getMemory().clone(builder.getF32Type());
+      auto shape = share ? SmallVector<int64_t>{share.getChunk()} : SmallVector<int64_t>(parameter.getMemory().getShape());
+      auto type = MemRefType::get(shape, builder.getF32Type());
       for (StringRef part : llvm::reverse(parts)) {
         builder.setInsertionPointAfter(parameter);
         auto state = builder.create<exec::BufferOp>(
@@ -174,12 +212,15 @@ struct PlanMemory : memory::impl::PlanMemoryBase<PlanMemory> {
     for (auto function : getOperation().getOps<exec::FunctionOp>())
       scratch.plan(function);
     for (auto program : getOperation().getOps<exec::ProgramOp>()) {
-      int64_t most = 0;
+      int64_t most = 0, alive = 0;
       for (auto task : program.getOps<exec::TaskOp>()) {
-        task.setScratchBytes(scratch.plan(task.getBody().front()));
-        most = std::max<int64_t>(most, *task.getScratchBytes());
+        auto [bytes, aliveInTask] = scratch.plan(task.getBody().front());
+        task.setScratchBytes(bytes);
+        most = std::max(most, bytes);
+        alive = std::max(alive, aliveInTask);
       }
       ArenaPlanner(program).plan(most, workspaceBytes);
+      program->setAttr(exec::kLeastBytesAttr, Builder(&getContext()).getI64IntegerAttr(*program.getArenaBytes() - most + alive));
     }
   }
 };

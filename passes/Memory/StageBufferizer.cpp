@@ -105,7 +105,7 @@ private:
   LogicalResult bufferize(Operation *op) {
     return TypeSwitch<Operation *, LogicalResult>(op)
         .Case<pipe::ReadOp, pipe::WriteOp, pipe::AccumulateOp, pipe::SendOp, pipe::RecvOp, pipe::SynchronizeOp,
-              pipe::ReduceTiedOp, pipe::UpdateOp>([&](auto op) { return emit(op); })
+              pipe::ReduceSharesOp, pipe::GatherSharesOp, pipe::ReduceTiedOp, pipe::UpdateOp>([&](auto op) { return emit(op); })
         .Default([&](Operation *op) { return region.bufferize(op); });
   }
 
@@ -180,6 +180,24 @@ private:
     for (Attribute name : op.getBuffers())
       names.push_back(cast<FlatSymbolRefAttr>(name).getValue());
     return reduce(op, names, *group, 0, op.getReason());
+  }
+
+  LogicalResult emit(pipe::ReduceSharesOp op) { return moveShares<exec::ReduceSharesOp>(op); }
+  LogicalResult emit(pipe::GatherSharesOp op) { return moveShares<exec::GatherSharesOp>(op); }
+
+  /// The stage's verifier has seen to it that the buffers stand in one row.
+  template <typename Command, typename Op> LogicalResult moveShares(Op op) {
+    SmallVector<Value> memories;
+    exec::BufferOp found;
+    for (auto name : op.getBuffers().template getAsRange<FlatSymbolRefAttr>()) {
+      found = buffer(name.getValue());
+      memories.push_back(address(op, name.getValue()));
+    }
+    auto axis = exec::symbolizeGroup(op.getAxis());
+    if (axis != exec::Group::DP)
+      return op.emitOpError() << "is over '" << op.getAxis() << "'; shares are those of dp";
+    region.builder.create<Command>(op.getLoc(), memories, pipe::shareOf(found).getChunk(), *axis, found.getElement(), op.getReason());
+    return success();
   }
 
   LogicalResult emit(pipe::ReduceTiedOp op) {

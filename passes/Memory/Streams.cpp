@@ -52,6 +52,8 @@ exec::Stream p3d::memory::streamOf(exec::Command command, int64_t stage) {
     return int64_t(recv.getStage()) < stage ? exec::Stream::Forward : exec::Stream::Backward;
   if (auto reduce = dyn_cast<exec::AllReduceOp>(op))
     return ::streamOf(reduce.getGroup());
+  if (isa<exec::ReduceSharesOp, exec::GatherSharesOp>(op))
+    return exec::Stream::DP;
   if (auto gather = dyn_cast<exec::AllGatherOp>(op))
     return ::streamOf(gather.getGroup());
   if (auto scatter = dyn_cast<exec::ReduceScatterOp>(op))

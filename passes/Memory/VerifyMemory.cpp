@@ -74,7 +74,8 @@ private:
       auto mine = rangeOf(root), theirs = rangeOf(rootOf(other));
       return rootOf(other) == root || (mine && theirs && mine->overlaps(*theirs));
     };
-    bool reads = !isa<exec::AllReduceOp>(command) && llvm::any_of(command.getReads(), isClash);
+    bool isInPlace = isa<exec::AllReduceOp, exec::ReduceSharesOp, exec::GatherSharesOp>(command);
+    bool reads = !isInPlace && llvm::any_of(command.getReads(), isClash);
     if (reads || llvm::count_if(command.getWrites(), isClash) > 1)
       return command->emitOpError() << "writes memory that it reads or writes as another operand";
     auto range = rangeOf(root);
@@ -116,6 +117,24 @@ private:
   DenseSet<Value> alive;
 };
 
+/// The arena's bytes that a message over a row of buffers touches: from the first on a share for each rank. The others must stand at their starts.
+LogicalResult verifyRow(exec::BufferOp buffer, exec::ProgramOp program, Range &range) {
+  pipe::ShareAttr share = pipe::shareOf(buffer);
+  auto mesh = program->getParentOfType<ModuleOp>()->getAttrOfType<dist::MeshAttr>(dist::kMeshAttr);
+  auto first = dyn_cast_or_null<exec::BufferOp>(SymbolTable::lookupSymbolIn(program, share.getRow()));
+  if (!first || !first.getOffset() || !mesh)
+    return buffer.emitOpError() << "stands in the row of " << share.getRow() << ", which has no place";
+  int64_t bytes = llvm::divideCeil(buffer.getMemory().getElementTypeBitWidth(), 8), begin = *first.getOffset() + share.getStart() * bytes;
+  if (begin != int64_t(*buffer.getOffset()))
+    return buffer.emitOpError() << "lies at " << *buffer.getOffset() << ", expected " << begin << ", its place in the row of " << share.getRow();
+  int64_t end = *first.getOffset() + share.getChunk() * mesh.getDp() * bytes;
+  if (range.end > end)
+    return buffer.emitOpError() << "ends at " << range.end << ", behind the shares of its row, which end at " << end;
+  if (buffer == first)
+    range.end = end;
+  return success();
+}
+
 /// Buffers and the tasks' scratch must be apart and inside the arena.
 LogicalResult verifyArena(exec::ProgramOp program) {
   SmallVector<std::pair<Range, Operation *>> ranges;
@@ -126,7 +145,14 @@ LogicalResult verifyArena(exec::ProgramOp program) {
     int64_t copies = buffer.getStride() ? program.getSlots() : 1, bytes = exec::bytesOf(buffer.getMemory());
     for (int64_t slot = 0; slot < copies; ++slot) {
       int64_t begin = *buffer.getOffset() + slot * buffer.getStride().value_or(0);
-      ranges.push_back({{begin, begin + bytes}, buffer});
+      Range range{begin, begin + bytes};
+      if (pipe::ShareAttr share = pipe::shareOf(buffer); share && !pipe::holdsShare(buffer)) {
+        if (failed(verifyRow(buffer, program, range)))
+          return failure();
+        if (share.getRow().getAttr() != buffer.getSymNameAttr())
+          continue; // inside the row
+      }
+      ranges.push_back({range, buffer});
     }
   }
   Range scratch{arena, arena};

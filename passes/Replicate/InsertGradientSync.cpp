@@ -1,4 +1,5 @@
 // The synchronize task of each stage: what is partial is summed, in as few messages as the bucket size allows.
+#include "passes/Replicate/Buckets.h"
 #include "passes/Replicate/Passes.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -14,6 +15,7 @@ namespace {
 constexpr StringLiteral kGradientsOverTp = "each rank of tp has a copy of these parameters, and their gradient from its own part of the values";
 constexpr StringLiteral kGradientsOverGroups = "neighbours on tp have a copy of the same part of these parameters, and their gradient from their own part of the values";
 constexpr StringLiteral kGradientsOverDp = "gradients are sums over the batch, which dp cuts";
+constexpr StringLiteral kSharesOverDp = "gradients are sums over the batch, which dp cuts; each rank of dp updates its share of the parameters";
 constexpr StringLiteral kResultsOverTp = "the loss and the metrics are sums over a dimension that tp cuts";
 constexpr StringLiteral kResultsOverDp = "the loss and the metrics are sums over the batch, which dp cuts";
 
@@ -27,11 +29,6 @@ TiedGroups numberTiedGroups(ModuleOp module) {
       groups.insert({stages, groups.size()});
   });
   return groups;
-}
-
-int64_t countBytes(BufferOp buffer) {
-  RankedTensorType type = buffer.getTensorType();
-  return type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
 }
 
 /// Writes the synchronize task of one stage.
@@ -54,29 +51,6 @@ private:
   int64_t bucketBytes;
   OpBuilder builder;
 };
-
-/// For each buffer the last operation of the backward tasks that adds to it: behind it the buffer is complete.
-static llvm::StringMap<int64_t> completionOrder(StageOp stage) {
-  llvm::StringMap<int64_t> order;
-  int64_t number = 0;
-  stage.walk([&](AccumulateOp op) { order[op.getBuffer()] = number++; });
-  return order;
-}
-
-/// What is complete first is reduced first, beside the rest of the backward pass where the target can; buffers of one message are neighbours in memory too.
-static void sortByCompletion(StageOp stage) {
-  llvm::StringMap<int64_t> order = completionOrder(stage);
-  SmallVector<BufferOp> gradients;
-  for (BufferOp buffer : stage.getBody().getOps<BufferOp>())
-    if (buffer.getKind() == BufferKind::Gradient)
-      gradients.push_back(buffer);
-  if (gradients.empty())
-    return;
-  Operation *behind = gradients.back()->getNextNode();
-  llvm::stable_sort(gradients, [&](BufferOp a, BufferOp b) { return order.lookup(a.getSymName()) < order.lookup(b.getSymName()); });
-  for (BufferOp buffer : gradients)
-    buffer->moveBefore(behind);
-}
 
 LogicalResult Synchronizer::run() {
   sortByCompletion(stage);
@@ -104,13 +78,14 @@ LogicalResult Synchronizer::run() {
 FailureOr<SmallVector<BufferOp>> Synchronizer::findPartial(BufferKind kind, Axis axis) {
   SmallVector<BufferOp> found;
   for (BufferOp buffer : stage.getBody().getOps<BufferOp>()) {
-    auto sharding = buffer->getAttrOfType<ShardingAttr>(kShardingAttr);
-    if (buffer.getKind() != kind || !sharding || !llvm::is_contained(sharding.getUnreduced(), axis))
+    if (buffer.getKind() != kind || !isPartial(buffer, axis))
       continue;
-    if (sharding.getReduce() != dist::ReduceKind::Sum)
+    if (auto sharding = buffer->getAttrOfType<ShardingAttr>(kShardingAttr); sharding.getReduce() != dist::ReduceKind::Sum)
       return buffer.emitOpError() << "is combined by " << stringifyReduceKind(sharding.getReduce()) << " over "
                                   << stringifyAxis(axis) << "; only sums are synchronized";
-    found.push_back(buffer);
+    // What each microbatch adds to a share is summed over dp before.
+    if (axis != Axis::DP || !holdsShare(buffer))
+      found.push_back(buffer);
   }
   return found;
 }
@@ -121,21 +96,13 @@ LogicalResult Synchronizer::synchronize(BufferKind kind, Axis axis, StringRef re
     return failure();
   if (mesh.getSize(axis) == 1)
     return success();
-  llvm::MapVector<Type, SmallVector<SmallVector<Attribute>>> buckets;
-  llvm::DenseMap<Type, int64_t> filled;
-  for (BufferOp buffer : *buffers) {
-    Type element = buffer.getTensorType().getElementType();
-    int64_t bytes = countBytes(buffer);
-    if (buckets[element].empty() || filled[element] + bytes > bucketBytes) {
-      buckets[element].emplace_back();
-      filled[element] = 0;
-    }
-    filled[element] += bytes;
-    buckets[element].back().push_back(FlatSymbolRefAttr::get(buffer.getSymNameAttr()));
-  }
-  for (auto &[element, lists] : buckets)
-    for (ArrayRef<Attribute> list : lists)
-      builder.create<SynchronizeOp>(stage.getLoc(), builder.getArrayAttr(list), stringifyAxis(axis), reason);
+  auto sharesFrom = std::stable_partition(buffers->begin(), buffers->end(), [&](BufferOp buffer) { return axis != Axis::DP || !shareOf(buffer); });
+  auto elementOf = [](BufferOp buffer) { return TypeAttr::get(buffer.getTensorType().getElementType()); };
+  for (ArrayRef<BufferOp> bucket : makeBuckets({buffers->begin(), sharesFrom}, bucketBytes, elementOf))
+    builder.create<SynchronizeOp>(stage.getLoc(), namesOf(bucket), stringifyAxis(axis), reason);
+  auto rowOf = [](BufferOp buffer) { return shareOf(buffer).getRow(); };
+  for (ArrayRef<BufferOp> row : makeBuckets({sharesFrom, buffers->end()}, std::numeric_limits<int64_t>::max(), rowOf))
+    builder.create<ReduceSharesOp>(stage.getLoc(), namesOf(row), stringifyAxis(axis), kSharesOverDp);
   return success();
 }
 

@@ -1,5 +1,6 @@
 // Every partial sum is completed exactly once.
 #include "passes/Replicate/Passes.h"
+#include "passes/Replicate/VerifyShares.h"
 #include "llvm/ADT/StringMap.h"
 #include <map>
 
@@ -18,6 +19,8 @@ using Sums = llvm::StringMap<std::map<std::string, int>>;
 using TiedOrders = std::map<int64_t, std::map<int64_t, SmallVector<StringRef>>>;
 
 constexpr StringLiteral kTied = "tied";
+// Of whatever moves buffers over an axis.
+constexpr StringLiteral kBuffersAttr = "buffers", kAxisAttr = "axis";
 
 /// C4: position of a sum of a gradient in the task.
 int rankOf(StringRef axis) { return axis.starts_with("tp") ? 0 : axis == kTied ? 1 : 2; }
@@ -34,7 +37,7 @@ LogicalResult countSum(Operation *op, BufferOp buffer, StringRef axis, Sums &sum
 
 LogicalResult countSums(StageOp stage, Sums &sums, TiedOrders &orders) {
   auto result = stage.walk([&](Operation *op) -> WalkResult {
-    if (!isa<SynchronizeOp, ReduceTiedOp>(op))
+    if (!isa<SynchronizeOp, ReduceSharesOp, ReduceTiedOp>(op))
       return WalkResult::advance();
     if (op->getParentOfType<TaskOp>().getKind() != TaskKind::Synchronize)
       return op->emitOpError() << "stands outside of the synchronize task";
@@ -43,9 +46,8 @@ LogicalResult countSums(StageOp stage, Sums &sums, TiedOrders &orders) {
       orders[tied.getGroup()][stage.getIndex()].push_back(buffer.getSymName());
       return countSum(op, buffer, kTied, sums);
     }
-    auto sync = cast<SynchronizeOp>(op);
-    for (Attribute name : sync.getBuffers())
-      if (failed(countSum(op, stage.getBuffer(cast<FlatSymbolRefAttr>(name).getValue()), sync.getAxis(), sums)))
+    for (Attribute name : op->getAttrOfType<ArrayAttr>(kBuffersAttr))
+      if (failed(countSum(op, stage.getBuffer(cast<FlatSymbolRefAttr>(name).getValue()), op->getAttrOfType<StringAttr>(kAxisAttr), sums)))
         return WalkResult::interrupt();
     return WalkResult::advance();
   });
@@ -61,9 +63,12 @@ LogicalResult verifyBuffer(BufferOp buffer, MeshAttr mesh, std::map<std::string,
     return buffer.emitOpError() << "is summed " << found << " times over " << axis << ", expected " << int(partial);
   };
   auto sharding = buffer->getAttrOfType<ShardingAttr>(kShardingAttr);
-  for (Axis axis : {Axis::TP, Axis::TPMajor, Axis::TPMinor, Axis::DP})
-    if (failed(expect(stringifyAxis(axis), sharding && llvm::is_contained(sharding.getUnreduced(), axis) && mesh.getSize(axis) > 1)))
+  for (Axis axis : {Axis::TP, Axis::TPMajor, Axis::TPMinor, Axis::DP}) {
+    bool isScattered = axis == Axis::DP && holdsShare(buffer); // C6
+    bool isPartial = sharding && llvm::is_contained(sharding.getUnreduced(), axis) && mesh.getSize(axis) > 1;
+    if (failed(expect(stringifyAxis(axis), isPartial && !isScattered)))
       return failure();
+  }
   return expect(kTied, buffer.getKind() == BufferKind::Gradient && buffer->hasAttr(kTiedStagesAttr));
 }
 
@@ -96,6 +101,8 @@ struct VerifyGradientSyncPass : impl::VerifyGradientSyncPassBase<VerifyGradientS
         if (buffer.getKind() == BufferKind::Gradient || buffer.getKind() == BufferKind::Result)
           if (failed(verifyBuffer(buffer, mesh, sums[buffer.getSymName()])))
             return failure();
+      if (failed(verifyShares(stage)))
+        return failure();
     }
     return verifyTiedOrders(module, orders);
   }

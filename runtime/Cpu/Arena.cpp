@@ -48,6 +48,12 @@ Arenas::Mapping &Arenas::map(int rank) {
 char *Arenas::base(int rank) { return map(rank).base; }
 int64_t Arenas::bytes(int rank) { return map(rank).bytes; }
 
+int64_t Arenas::touchedBytes() const {
+  struct stat status;
+  constexpr int64_t blockBytes = 512;
+  return fstat(fds[self], &status) == 0 ? status.st_blocks * blockBytes : 0;
+}
+
 int64_t Arenas::offsetOf(const void *data, int64_t bytes, const char *what) {
   Mapping &mapping = map(self);
   int64_t offset = static_cast<const char *>(data) - mapping.base;

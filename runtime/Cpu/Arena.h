@@ -21,6 +21,8 @@ public:
   char *base(int rank);
   int64_t bytes(int rank);
   char *own() { return base(self); }
+  /// Of the own arena: pages that anybody has written to.
+  int64_t touchedBytes() const;
   /// Offset in the own arena of [data, data + bytes); an internal error that
   /// names `what` if it is not inside.
   int64_t offsetOf(const void *data, int64_t bytes, const char *what);

@@ -37,9 +37,9 @@ double CpuDevice::gradientNorm(p3d_context &context) {
     if (param.grad < 0 || !ownsCopy(param, program.mesh, context.at, program.normAxes))
       continue;
     // Padding is zero, so the storage can be taken as a whole.
-    int64_t count = localLayout(param, program.mesh, context.at).storageCount();
-    const char *grad = arena() + param.grad;
-    sum += p3d_squared_norm(reinterpret_cast<const float *>(grad), count);
+    OwnedPart owned = ownedPart(param, program.mesh, context.at);
+    const char *grad = arena() + owned.grad;
+    sum += p3d_squared_norm(reinterpret_cast<const float *>(grad), owned.count);
   }
   context.enterOperation("gradient norm");
   context.transport.sumOverNorm(&sum);
@@ -59,21 +59,22 @@ void CpuDevice::update(p3d_context &context, const RunOptions &options,
   for (const Param &param : program.params) {
     if (param.role != Role::Param || param.grad < 0)
       continue;
-    int64_t count = localLayout(param, program.mesh, context.at).storageCount();
+    OwnedPart owned = ownedPart(param, program.mesh, context.at);
     float decay = param.decay ? float(options.weightDecay) : 0;
-    float *master = floatsAt(base, param.master);
-    float *grad = floatsAt(base, param.grad);
+    char *values = base + owned.values;
+    float *master = floatsAt(base, owned.master);
+    float *grad = floatsAt(base, owned.grad);
     switch (program.optimizer) {
     case Optimizer::AdamW:
-      p3d_adamw(param.dtype, base + param.offset, master, grad,
-                floatsAt(base, param.m), floatsAt(base, param.v), count, step,
-                float(learningRate), float(options.beta1), float(options.beta2),
+      p3d_adamw(param.dtype, values, master, grad, floatsAt(base, owned.m),
+                floatsAt(base, owned.v), owned.count, step, float(learningRate),
+                float(options.beta1), float(options.beta2),
                 float(options.epsilon), decay, float(gradientScale));
       break;
     case Optimizer::Sgd:
-      p3d_sgd(param.dtype, base + param.offset, master, grad,
-              floatsAt(base, param.m), count, float(learningRate),
-              float(options.momentum), decay, float(gradientScale));
+      p3d_sgd(param.dtype, values, master, grad, floatsAt(base, owned.m),
+              owned.count, float(learningRate), float(options.momentum), decay,
+              float(gradientScale));
       break;
     case Optimizer::None:
       break;

@@ -15,7 +15,9 @@ public:
   void read(const std::vector<ArenaRange> &ranges,
             const std::function<void(const HostRanges &)> &use) override;
   void zero(ArenaRange range) override;
+  int64_t memoryBytes() const override { return arenas.touchedBytes(); }
   void runOrder(const std::function<void()> &order) override { order(); }
+  void runTask(const std::function<void()> &task) override { task(); }
   double gradientNorm(p3d_context &context) override;
   void update(p3d_context &context, const RunOptions &options, int64_t step,
               double learningRate, double gradientScale) override;

@@ -7,7 +7,8 @@ CudaDevice::CudaDevice(const Program &program, int ordinal, const std::vector<co
     : context(ordinal), kernels(images), streams(program.events), launcher(context, kernels),
       einsum(&launcher, streams.compute()), arenaMemory(allocateDevice(program.arenaBytes, "arena")),
       squaredNorm(allocateDevice(sizeof(double), "norm")),
-      stepConstants(allocateDevice(sizeof(p3d_cuda_step), "constants")), staging(streams.compute()) {
+      stepConstants(allocateDevice(sizeof(p3d_cuda_step), "constants")), staging(streams.compute()),
+      arenaBytes(program.arenaBytes) {
   if (program.workspaceBytes > 0)
     einsum.useWorkspace(arenaMemory.get() + CUdeviceptr(program.arenaBytes - program.workspaceBytes),
                         program.workspaceBytes);
@@ -80,6 +81,13 @@ void CudaDevice::runOrder(const std::function<void()> &order) {
     launchGraph([this] { P3D_CU(cuGraphLaunch, graph.get(), streams.compute()); });
     ++replayed.graphs;
   }
+  streams.fork();
+}
+
+void CudaDevice::runTask(const std::function<void()> &task) {
+  streams.fork();
+  task();
+  streams.join();
   streams.fork();
 }
 

@@ -19,7 +19,9 @@ public:
   void write(const std::vector<ArenaRange> &ranges, const std::function<void(const HostRanges &)> &fill) override;
   void read(const std::vector<ArenaRange> &ranges, const std::function<void(const HostRanges &)> &use) override;
   void zero(ArenaRange range) override;
+  int64_t memoryBytes() const override { return arenaBytes; }
   void runOrder(const std::function<void()> &order) override;
+  void runTask(const std::function<void()> &task) override;
   double gradientNorm(p3d_context &context) override;
   void update(p3d_context &context, const RunOptions &options, int64_t step, double learningRate,
               double gradientScale) override;
@@ -59,6 +61,7 @@ private:
   std::function<void(const std::function<void()> &)> launchGraph; ///< none: orders are gone through
   bool hasRun = false;
   GraphExec graph;
+  const int64_t arenaBytes;
   int64_t collectives = 0;
   Launches ofGraph, replayed; ///< what the graph does once, and what it has done
   TensorTable normTable, updateTable;

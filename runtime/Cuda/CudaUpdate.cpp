@@ -9,11 +9,12 @@ namespace p3d {
 p3d_cuda_tensor CudaDevice::tensorOf(const Param &param, p3d_context &context, double weightDecay) {
   auto at = [&](int64_t offset) { return offset < 0 ? nullptr : reinterpret_cast<float *>(arena() + offset); };
   p3d_cuda_tensor tensor{};
-  tensor.p = arena() + param.offset;
-  tensor.master = at(param.master), tensor.g = at(param.grad);
-  tensor.first = at(param.m), tensor.second = at(param.v);
   // Padding is zero, so the storage can be taken as a whole.
-  tensor.count = localLayout(param, context.program.mesh, context.at).storageCount();
+  OwnedPart owned = ownedPart(param, context.program.mesh, context.at);
+  tensor.p = arena() + owned.values;
+  tensor.master = at(owned.master), tensor.g = at(owned.grad);
+  tensor.first = at(owned.m), tensor.second = at(owned.v);
+  tensor.count = owned.count;
   tensor.dtype = param.dtype;
   tensor.weightDecay = param.decay ? float(weightDecay) : 0;
   return tensor;

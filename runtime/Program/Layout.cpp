@@ -12,7 +12,9 @@ static int64_t product(const std::vector<int64_t> &shape) {
   return count;
 }
 
-int64_t Layout::storageCount() const { return product(storage); }
+int64_t Layout::storageCount() const {
+  return count < 0 ? product(storage) : count;
+}
 int64_t Layout::extentCount() const { return product(extent); }
 int64_t Layout::globalCount() const { return product(global); }
 
@@ -39,7 +41,12 @@ void Layout::forEachRun(
       globalIndex = globalIndex * global[d] + start[d] + at;
       localIndex = localIndex * storage[d] + at;
     }
-    run(globalIndex, localIndex, length);
+    int64_t begin = std::max(localIndex, first);
+    int64_t end = localIndex + length;
+    if (count >= 0)
+      end = std::min(end, first + count);
+    if (begin < end)
+      run(globalIndex + begin - localIndex, begin - first, end - begin);
     int d = inner - 1;
     while (d >= 0 && ++index[d] == extent[d])
       index[d--] = 0;
@@ -61,6 +68,48 @@ Layout localLayout(const Param &param, const Mesh &mesh, Coordinates at) {
     layout.extent[shard.dim] = end - begin;
     layout.storage[shard.dim] = shard.chunk;
   }
+  return layout;
+}
+
+OwnedPart ownedPart(const Param &param, const Mesh &mesh, Coordinates at) {
+  int64_t size = localLayout(param, mesh, at).storageCount();
+  OwnedPart part{0,       size,    param.offset, param.grad,
+                 param.m, param.v, param.master};
+  const RowShare &share = param.share;
+  if (share.chunk == 0)
+    return part;
+  // Places in the row: where this rank's part of it begins, and where the
+  // tensor's elements in that do.
+  int64_t rowBegin = at.dp * share.chunk;
+  int64_t first = std::clamp(rowBegin, share.start, share.start + size);
+  int64_t last =
+      std::clamp(rowBegin + share.chunk, share.start, share.start + size);
+  part.begin = first - share.start;
+  part.count = last - first;
+  // A rank may own nothing; nothing is then read at these places.
+  int64_t inPart = part.count > 0 ? first - rowBegin : 0;
+  auto move = [](int64_t &place, int64_t bytes) {
+    if (place >= 0)
+      place += bytes;
+  };
+  move(part.values, (share.ofParam ? inPart : part.begin) * info(param.dtype).bytes);
+  move(part.grad, (share.ofGrad ? inPart : part.begin) * 4);
+  for (int64_t *state : {&part.m, &part.v, &part.master})
+    move(*state, inPart * 4);
+  return part;
+}
+
+Layout ownedLayout(const Param &param, const Mesh &mesh, Coordinates at) {
+  Layout layout = localLayout(param, mesh, at);
+  OwnedPart part = ownedPart(param, mesh, at);
+  layout.first = part.begin, layout.count = part.count;
+  return layout;
+}
+
+Layout valuesLayout(const Param &param, const Mesh &mesh, Coordinates at) {
+  Layout layout = localLayout(param, mesh, at);
+  if (param.share.ofParam)
+    layout.first = at.dp * param.share.chunk, layout.count = param.share.chunk;
   return layout;
 }
 

@@ -14,6 +14,10 @@ struct Layout {
   std::vector<int64_t> extent; ///< the box; the rest of the storage is padding
   std::vector<int64_t> storage; ///< shape of the local storage
 
+  /// The storage is no more than these elements of what `storage` says, row-major;
+  /// all of it if negative.
+  int64_t first = 0, count = -1;
+
   int64_t storageCount() const;
   int64_t extentCount() const;
   int64_t globalCount() const;
@@ -26,6 +30,23 @@ struct Layout {
 
 /// The part of `param` that the rank at `at` holds.
 Layout localLayout(const Param &param, const Mesh &mesh, Coordinates at);
+
+/// What a rank updates of a parameter, and counts in the norm: elements [begin,
+/// begin + count) of its flat storage, and where these lie in the arena (negative
+/// where there is none).
+struct OwnedPart {
+  int64_t begin, count;
+  int64_t values, grad, m, v, master;
+};
+OwnedPart ownedPart(const Param &param, const Mesh &mesh, Coordinates at);
+
+/// The part of `param` that the rank at `at` owns, as it lies at the places of
+/// ownedPart.
+Layout ownedLayout(const Param &param, const Mesh &mesh, Coordinates at);
+/// What lies at the parameter's offset: all, or no more than the owned part, then
+/// followed by zeros.
+Layout valuesLayout(const Param &param, const Mesh &mesh, Coordinates at);
+
 /// The rows of `input` that the replica at `at` reads.
 Layout localLayout(const Input &input, const Mesh &mesh, Coordinates at);
 

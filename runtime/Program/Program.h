@@ -14,6 +14,14 @@ struct Shard {
   int64_t chunk;
 };
 
+/// What each rank of dp updates of a parameter: the tensor's elements stand from
+/// `start` on in a row of which rank i has the elements [i * chunk, (i + 1) *
+/// chunk). The optimizer's state is that of the rank's part of the row.
+struct RowShare {
+  int64_t start = 0, chunk = 0; ///< chunk 0: each rank updates all
+  bool ofParam = false, ofGrad = false; ///< these, too, are no more than the part
+};
+
 enum class Role { Param, Frozen, Buffer, Key };
 enum class InitKind { None, Normal, Zeros, Ones };
 enum class Optimizer { AdamW, Sgd, None };
@@ -31,6 +39,7 @@ struct Param {
   p3d_dtype fileDType; ///< of the tensor in files
   std::vector<int64_t> globalShape, pieceOffset, pieceShape;
   std::vector<Shard> shards;
+  RowShare share;
   int64_t offset, grad, m, v, master;
   bool decay, countsInNorm;
   Init init;
@@ -92,7 +101,7 @@ struct Program {
   std::vector<Result> results;
   std::vector<Value> values;
   std::vector<std::string> tasks, operations;
-  std::vector<OrderEntry> order;
+  std::vector<OrderEntry> order, afterUpdate;
 
   /// Throws an internal error that names the field if `text` is not a sound
   /// description.

@@ -72,6 +72,11 @@ Param readParam(const json &j) {
   for (const json &shard : j.value("shards", json::array()))
     param.shards.push_back(
         {shard.at("dim"), readAxes(shard.at("axes")), shard.at("chunk")});
+  if (j.contains("share")) {
+    const json &share = j.at("share");
+    param.share = {share.at("start"), share.at("chunk"), share.at("param"),
+                   share.at("grad")};
+  }
   param.offset = j.at("offset");
   param.grad = j.value("grad", int64_t(-1));
   param.m = j.value("m", int64_t(-1));
@@ -119,6 +124,13 @@ Value readValue(const json &j) {
   return value;
 }
 
+std::vector<OrderEntry> readOrder(const json &list) {
+  std::vector<OrderEntry> order;
+  for (const json &entry : list)
+    order.push_back({entry.at(0), entry.at(1), entry.at(2)});
+  return order;
+}
+
 Program read(const json &j) {
   Program program;
   if (int version = j.at("version"); version != 1)
@@ -158,8 +170,8 @@ Program read(const json &j) {
     program.values.push_back(readValue(value));
   program.tasks = j.at("tasks").get<std::vector<std::string>>();
   program.operations = j.at("operations").get<std::vector<std::string>>();
-  for (const json &entry : j.at("order"))
-    program.order.push_back({entry.at(0), entry.at(1), entry.at(2)});
+  program.order = readOrder(j.at("order"));
+  program.afterUpdate = readOrder(j.value("after_update", json::array()));
   return program;
 }
 
@@ -198,11 +210,21 @@ void checkParam(const Program &program, const Param &param) {
     internalError("description of the program: the random key {} is no ui32[2]",
                   param.name);
   int64_t count = localLayout(param, program.mesh, {}).storageCount();
+  int64_t chunk = param.share.chunk > 0 ? param.share.chunk : count;
+  bool isHeld = param.share.ofGrad || param.share.ofParam;
+  if (param.share.start < 0 || (isHeld && param.share.start > 0) ||
+      param.share.start + count > chunk * program.mesh.dp)
+    internalError("description of the program: shares of {} elements from {} "
+                  "on do not cover {}",
+                  chunk, param.share.start, param.name);
   checkRange(program, param.name, param.offset,
-             count * info(param.dtype).bytes);
-  for (int64_t state : {param.grad, param.m, param.v, param.master})
+             (param.share.ofParam ? chunk : count) * info(param.dtype).bytes);
+  if (param.grad >= 0)
+    checkRange(program, "the gradient of " + param.name, param.grad,
+               (param.share.ofGrad ? chunk : count) * 4);
+  for (int64_t state : {param.m, param.v, param.master})
     if (state >= 0)
-      checkRange(program, "the state of " + param.name, state, count * 4);
+      checkRange(program, "the state of " + param.name, state, chunk * 4);
   bool normMissesDp =
       param.isShardedOver(P3D_DP) &&
       std::find(program.normAxes.begin(), program.normAxes.end(), P3D_DP) ==
@@ -252,17 +274,20 @@ void check(const Program &program) {
     checkRange(program, value.name, value.offset,
                bytes + (program.slots - 1) * value.stride);
   }
-  for (const OrderEntry &entry : program.order)
-    if (entry.task < 0 || entry.task >= int(program.tasks.size()) ||
-        entry.slot < 0)
-      internalError("description of the program: the order names task {} and "
-                    "slot {}",
-                    entry.task, entry.slot);
+  for (const std::vector<OrderEntry> *list : {&program.order, &program.afterUpdate})
+    for (const OrderEntry &entry : *list)
+      if (entry.task < 0 || entry.task >= int(program.tasks.size()) ||
+          entry.slot < 0)
+        internalError("description of the program: the order names task {} and "
+                      "slot {}",
+                      entry.task, entry.slot);
 }
 
 } // namespace
 
 bool Param::isShardedOver(p3d_axis axis) const {
+  if (axis == P3D_DP && share.chunk > 0)
+    return true;
   for (const Shard &shard : shards)
     if (covers(shard.axes, axis))
       return true;

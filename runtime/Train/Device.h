@@ -39,6 +39,9 @@ public:
   /// replay what it has seen instead of calling `order` again.
   virtual void runOrder(const std::function<void()> &order) = 0;
 
+  /// The same for a task after the order: what is updated then is moved.
+  virtual void runTask(const std::function<void()> &task) = 0;
+
   /// The norm of the whole gradient, the same bits on every rank of the group.
   /// Each element counts once; sums are double.
   virtual double gradientNorm(p3d_context &context) = 0;
@@ -47,6 +50,9 @@ public:
   virtual void update(p3d_context &context, const RunOptions &options,
                       int64_t step, double learningRate,
                       double gradientScale) = 0;
+
+  /// Bytes of memory that the arena takes: on a CPU the pages that were touched.
+  virtual int64_t memoryBytes() const = 0;
 
   /// Since the start; nothing where tasks compute by themselves.
   virtual Launches launches() const { return {}; }

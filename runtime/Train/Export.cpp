@@ -86,21 +86,27 @@ static void convert(p3d_dtype from, const char *source, p3d_dtype to,
   }
 }
 
-/// `offset`: where the storage, of type `dtype`, is in the arena.
+/// Where the owned elements of a parameter lie, and their type.
+struct OwnedStorage {
+  int64_t offset;
+  p3d_dtype dtype;
+};
+
 static void writeOwned(const Program &program, Coordinates at,
-                       const Param &param, Device &device, int64_t offset,
-                       p3d_dtype dtype, const TensorView &view) {
+                       const Param &param, Device &device,
+                       OwnedStorage storage, const TensorView &view) {
   if (!ownsCopy(param, program.mesh, at, {P3D_TP, P3D_DP}))
     return;
-  int64_t from = info(dtype).bytes, to = info(view.dtype).bytes;
-  Layout layout = localLayout(param, program.mesh, at);
-  device.read(
-      {{offset, layout.storageCount() * from}}, [&](const HostRanges &host) {
-        layout.forEachRun([&](int64_t global, int64_t local, int64_t count) {
-          convert(dtype, host[0] + local * from, view.dtype,
-                  view.data + global * to, count);
-        });
-      });
+  int64_t from = info(storage.dtype).bytes, to = info(view.dtype).bytes;
+  Layout layout = ownedLayout(param, program.mesh, at);
+  device.read({{storage.offset, layout.storageCount() * from}},
+              [&](const HostRanges &host) {
+                layout.forEachRun(
+                    [&](int64_t global, int64_t local, int64_t count) {
+                      convert(storage.dtype, host[0] + local * from, view.dtype,
+                              view.data + global * to, count);
+                    });
+              });
 }
 
 void exportParameters(const Program &program, Coordinates at, Device &device,
@@ -108,10 +114,11 @@ void exportParameters(const Program &program, Coordinates at, Device &device,
   for (const Param &param : program.params) {
     if (!isStored(param))
       continue;
+    OwnedPart owned = ownedPart(param, program.mesh, at);
     bool master = param.master >= 0;
     writeOwned(program, at, param, device,
-               master ? param.master : param.offset,
-               master ? P3D_F32 : param.dtype,
+               {master ? owned.master : owned.values,
+                master ? P3D_F32 : param.dtype},
                file.expect(param.name, param.fileDType, param.globalShape));
   }
 }
@@ -120,7 +127,8 @@ void exportGradients(const Program &program, Coordinates at, Device &device,
                      const SafetensorsFile &file) {
   for (const Param &param : program.params)
     if (hasGradient(param))
-      writeOwned(program, at, param, device, param.grad, P3D_F32,
+      writeOwned(program, at, param, device,
+                 {ownedPart(param, program.mesh, at).grad, P3D_F32},
                  file.expect(gradientName(param), P3D_F32, param.globalShape));
 }
 

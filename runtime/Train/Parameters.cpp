@@ -31,40 +31,33 @@ void checkParameters(const Program &program, const SafetensorsFile &file) {
       findTensor(param, file);
 }
 
-static void clearStorage(const Param &param, const Layout &layout,
-                         ParamStorage storage) {
-  int64_t count = layout.storageCount();
-  std::memset(storage.values, 0, size_t(count * info(param.dtype).bytes));
-  if (storage.master)
-    std::memset(storage.master, 0, size_t(count * 4));
+static void clearStorage(const Layout &layout, ParamStorage storage) {
+  std::memset(storage.data, 0,
+              size_t(layout.storageCount() * info(storage.dtype).bytes));
 }
 
-static void loadRun(const Param &param, const TensorView &view,
-                    ParamStorage storage, int64_t global, int64_t local,
-                    int64_t count) {
+static void loadRun(const TensorView &view, ParamStorage storage,
+                    int64_t global, int64_t local, int64_t count) {
   int64_t bytes = info(view.dtype).bytes;
   const char *from = view.data + global * bytes;
-  if (!storage.master && view.dtype == param.dtype) {
-    std::memcpy(storage.values + local * bytes, from, size_t(count * bytes));
+  if (view.dtype == storage.dtype) {
+    std::memcpy(storage.data + local * bytes, from, size_t(count * bytes));
     return;
   }
   for (int64_t i = 0; i < count; ++i) {
     char element[8];
     std::memcpy(element, from + i * bytes, size_t(bytes));
-    double value = loadFloat(view.dtype, element, 0);
-    storeFloat(param.dtype, storage.values, local + i, value);
-    if (storage.master)
-      storeFloat(P3D_F32, storage.master, local + i, value);
+    storeFloat(storage.dtype, storage.data, local + i,
+               loadFloat(view.dtype, element, 0));
   }
 }
 
-void loadParameter(const Param &param, const Mesh &mesh, Coordinates at,
+void loadParameter(const Param &param, const Layout &layout,
                    const SafetensorsFile &file, ParamStorage storage) {
   const TensorView &view = findTensor(param, file);
-  Layout layout = localLayout(param, mesh, at);
-  clearStorage(param, layout, storage);
+  clearStorage(layout, storage);
   layout.forEachRun([&](int64_t global, int64_t local, int64_t count) {
-    loadRun(param, view, storage, global, local, count);
+    loadRun(view, storage, global, local, count);
   });
 }
 
@@ -75,19 +68,16 @@ static void initializeRun(const Param &param, NormalStream &normal,
     double value = param.init.kind == InitKind::Ones ? 1 : 0;
     if (param.init.kind == InitKind::Normal)
       value = float(normal.at(global + i) * param.init.std);
-    storeFloat(param.dtype, storage.values, local + i, value);
-    if (storage.master)
-      storeFloat(P3D_F32, storage.master, local + i, value);
+    storeFloat(storage.dtype, storage.data, local + i, value);
   }
 }
 
-void initializeParameter(const Param &param, const Mesh &mesh, Coordinates at,
+void initializeParameter(const Param &param, const Layout &layout,
                          uint64_t seed, ParamStorage storage) {
   if (param.init.kind == InitKind::None)
     userError("{} has no initialisation; give it with --params=FILE",
               param.name);
-  Layout layout = localLayout(param, mesh, at);
-  clearStorage(param, layout, storage);
+  clearStorage(layout, storage);
   if (param.init.kind == InitKind::Zeros)
     return;
   if (!info(param.dtype).isFloat)
@@ -106,19 +96,22 @@ void prepareParameters(const Program &program, Coordinates at,
   for (const Param &param : program.params) {
     if (!isStored(param))
       continue;
-    int64_t count = localLayout(param, program.mesh, at).storageCount();
-    for (int64_t state : {param.m, param.v})
-      device.zero({state, count * 4});
-    device.write({{param.offset, count * info(param.dtype).bytes},
-                  {param.master, count * 4}},
-                 [&](const HostRanges &host) {
-                   ParamStorage storage{host[0], host[1]};
-                   if (file)
-                     loadParameter(param, program.mesh, at, *file, storage);
-                   else
-                     initializeParameter(param, program.mesh, at, seed,
-                                         storage);
-                 });
+    auto fill = [&](const Layout &layout, int64_t offset, p3d_dtype dtype) {
+      device.write({{offset, layout.storageCount() * info(dtype).bytes}},
+                   [&](const HostRanges &host) {
+                     ParamStorage storage{host[0], dtype};
+                     if (file)
+                       loadParameter(param, layout, *file, storage);
+                     else
+                       initializeParameter(param, layout, seed, storage);
+                   });
+    };
+    fill(valuesLayout(param, program.mesh, at), param.offset, param.dtype);
+    OwnedPart owned = ownedPart(param, program.mesh, at);
+    if (param.master >= 0)
+      fill(ownedLayout(param, program.mesh, at), owned.master, P3D_F32);
+    for (int64_t state : {owned.m, owned.v})
+      device.zero({state, owned.count * 4});
   }
 }
 

@@ -2,7 +2,7 @@
 // seed, and writing whole tensors back.
 #pragma once
 #include "runtime/Data/Safetensors.h"
-#include "runtime/Program/Program.h"
+#include "runtime/Program/Layout.h"
 #include "runtime/Train/Device.h"
 
 namespace p3d {
@@ -14,18 +14,20 @@ bool isStored(const Param &param);
 /// right shape and a type that it can be loaded from.
 void checkParameters(const Program &program, const SafetensorsFile &file);
 
-/// The storage of a parameter on a rank, and of its f32 master (or null).
+/// Memory of a rank for elements of a parameter: of their own type, or of an f32
+/// master.
 struct ParamStorage {
-  char *values, *master;
+  char *data;
+  p3d_dtype dtype;
 };
 
-/// Fills the storage of the rank at `at` from `file`; padding is zero.
-void loadParameter(const Param &param, const Mesh &mesh, Coordinates at,
+/// Fills the storage of `layout` from `file`; padding is zero.
+void loadParameter(const Param &param, const Layout &layout,
                    const SafetensorsFile &file, ParamStorage storage);
 
 /// Fills it from the seed, each element by its index in the whole tensor. A
 /// user error for a parameter without an initialisation.
-void initializeParameter(const Param &param, const Mesh &mesh, Coordinates at,
+void initializeParameter(const Param &param, const Layout &layout,
                          uint64_t seed, ParamStorage storage);
 
 /// All stored parameters, from `file` or, without one, from the seed; the

@@ -55,13 +55,17 @@ void Trainer::fillInputs(int64_t step) {
   }
 }
 
+void Trainer::runTask(const OrderEntry &entry) {
+  context.enterTask(program.tasks[entry.task], entry.mb);
+  context.enterOperation("reuse of a slot that was sent from");
+  context.transport.finishSends(entry.slot);
+  context.enterOperation("");
+  tasks[entry.task](&context, context.device.arena(), entry.mb, entry.slot);
+}
+
 void Trainer::runOrder() {
   for (const OrderEntry &entry : program.order) {
-    context.enterTask(program.tasks[entry.task], entry.mb);
-    context.enterOperation("reuse of a slot that was sent from");
-    context.transport.finishSends(entry.slot);
-    context.enterOperation("");
-    tasks[entry.task](&context, context.device.arena(), entry.mb, entry.slot);
+    runTask(entry);
     if (options.valuesFd >= 0 && program.tasks[entry.task] == "forward")
       dumpValues(entry);
   }
@@ -88,6 +92,7 @@ void Trainer::runStep(int64_t step) {
   readResults(record);
   record.waitNs = context.transport.waitedNs() - waitedBefore;
   record.launches = context.device.launches() - launchedBefore;
+  record.memoryBytes = context.device.memoryBytes();
   record.endNs = monotonicNs();
   publish(record);
 }
@@ -103,8 +108,11 @@ void Trainer::update(int64_t step, StepRecord &record) {
     if (record.gradNorm > options.clip)
       scale = options.clip / record.gradNorm;
   }
-  if (!record.skipped)
-    context.device.update(context, options, step, record.learningRate, scale);
+  if (record.skipped)
+    return;
+  context.device.update(context, options, step, record.learningRate, scale);
+  for (const OrderEntry &entry : program.afterUpdate)
+    context.device.runTask([&] { runTask(entry); });
 }
 
 static double readScalar(p3d_dtype dtype, const char *data) {

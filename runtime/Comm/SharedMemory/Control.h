@@ -88,6 +88,7 @@ struct StepRecord {
   double results[maxResults];
   uint32_t skipped; ///< the norm was not finite: nothing was updated
   Launches launches;
+  int64_t memoryBytes; ///< of the arena, in use
 };
 
 struct alignas(4096) RankArea {

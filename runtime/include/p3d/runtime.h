@@ -57,6 +57,10 @@ extern const p3d_task p3d_tasks[];    /* in the order of the program's "tasks" *
  *      "shards":[{"dim":1,"axes":["tp"],"chunk":8}],  dim of the piece; rank i of the axes (first axis major) holds
  *                                            rows [i*chunk, (i+1)*chunk) cut at piece_shape[dim]; storage is always
  *                                            `chunk` rows, rows beyond the end are zero
+ *      "share":{"start":s,"chunk":c,"param":false,"grad":false},  absent: each rank updates all. Else the flat storage
+ *                                            stands from element s on in a row of which rank i of dp updates [i*c, (i+1)*c);
+ *                                            m, v and master begin at that part; so does what lies at offset or grad
+ *                                            where "param" or "grad" is true (then s = 0), else all of it does
  *      "offset":O, "grad":O, "m":O, "v":O,   row-major storage of the local shape; grad, m, v are f32 and -1 if absent
  *      "master":O,                           f32 master of a 16-bit parameter, -1 if absent
  *      "decay":true,                         weight decay applies (rank of global_shape >= 2)
@@ -73,7 +77,8 @@ extern const p3d_task p3d_tasks[];    /* in the order of the program's "tasks" *
  *      "offset":O, "stride":S }],            at offset + slot * stride
  *   "tasks":["prologue","forward","backward","synchronize"],
  *   "operations":["h0.attn.wo: all_reduce over tp", ..],     named by the `operation` argument of services
- *   "order":[[task,mb,slot],..] }            one step, before the optimizer
+ *   "order":[[task,mb,slot],..],             one step, before the optimizer
+ *   "after_update":[[task,mb,slot],..] }     after it, where it was not skipped (default none)
  */
 
 /* ---- The program of a CUDA device ("target":"cuda") ----------------------------------------------------------------

@@ -63,6 +63,7 @@ StepReport Progress::gather(uint32_t index) {
     report.skipped = record.skipped;
     if (record.launches.kernels > report.launches.kernels)
       report.launches = record.launches;
+    report.memoryBytes = std::max(report.memoryBytes, record.memoryBytes);
     start = std::min(start, record.startNs);
     end = std::max(end, record.endNs);
     report.waiting += double(record.waitNs) /
@@ -143,6 +144,7 @@ void Progress::log(const StepReport &report) {
   object["step_ms"] = report.milliseconds;
   object["tokens_per_s"] = tokensPerSecond(report, tokens);
   object["bubble"] = report.waiting;
+  object["memory_bytes"] = report.memoryBytes;
   if (const Launches &launches = report.launches; launches.kernels > 0)
     object["launches"] = {{"kernels", launches.kernels},
                           {"products", launches.products},

@@ -105,3 +105,37 @@ pipe.stage @stage0 index 0 layers [0, 0] {
     pipe.synchronize ["loss"] over "dp" why "test"
   }
 }
+
+// -----
+
+// C6
+pipe.stage @stage0 index 0 layers [0, 0] {
+  pipe.buffer parameter @p : tensor<64xf32>
+  pipe.task update {
+    // expected-error @+1 {{moves shares of 'p', which has none ('pipe.share')}}
+    pipe.gather_shares [@p] over "dp" why "test"
+  }
+}
+
+// -----
+
+// C6
+pipe.stage @stage0 index 0 layers [0, 0] {
+  pipe.buffer parameter @p : tensor<32xf32> {pipe.holds_share, pipe.share = #pipe.share<32 of @p from 0>}
+  pipe.task update {
+    // expected-error @+1 {{moves shares of 'p', which holds no more than one}}
+    pipe.gather_shares [@p] over "dp" why "test"
+  }
+}
+
+// -----
+
+// C6
+pipe.stage @stage0 index 0 layers [0, 0] {
+  pipe.buffer parameter @p : tensor<64xf32> {pipe.share = #pipe.share<64 of @p from 0>}
+  pipe.buffer parameter @q : tensor<64xf32> {pipe.share = #pipe.share<64 of @p from 32>}
+  pipe.task update {
+    // expected-error @+1 {{moves 'q' with #pipe.share<64 of @p from 32> behind #pipe.share<64 of @p from 0>, which end at 64; shares that move together stand in one row, in its order}}
+    pipe.gather_shares [@p, @q] over "dp" why "test"
+  }
+}

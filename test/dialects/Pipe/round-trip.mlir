@@ -40,3 +40,20 @@ pipe.stage @stage0 index 0 layers [0, 3] attributes {order = ["P", "F0", "B0", "
     pipe.update "adamw" @params.w by @grads.w {decay}
   }
 }
+
+// CHECK-LABEL: pipe.stage @shares
+pipe.stage @shares index 0 layers [0, 0] {
+  // CHECK: parameter @p : tensor<48xf32> {pipe.share = #pipe.share<64 of @p from 0>}
+  pipe.buffer parameter @p : tensor<48xf32> {pipe.share = #pipe.share<64 of @p from 0>}
+  pipe.buffer parameter @q : tensor<64xf32> {pipe.share = #pipe.share<64 of @p from 64>}
+  pipe.buffer gradient @g : tensor<48xf32> {pipe.of = @p, pipe.share = #pipe.share<64 of @g from 0>}
+  pipe.buffer gradient @h : tensor<32xf32> {pipe.of = @q, pipe.holds_share, pipe.share = #pipe.share<32 of @h from 0>}
+  pipe.task synchronize {
+    // CHECK: pipe.reduce_shares [@g] over "dp" why "test"
+    pipe.reduce_shares [@g] over "dp" why "test"
+  }
+  pipe.task update {
+    // CHECK: pipe.gather_shares [@p, @q] over "dp" why "test"
+    pipe.gather_shares [@p, @q] over "dp" why "test"
+  }
+}

@@ -79,3 +79,13 @@ pipe.stage @stage0 index 0 layers [0, 0] attributes {slots = 1 : i64, order = ["
     pipe.synchronize [@loss] over "ep" why "test"
   }
 }
+
+// -----
+
+pipe.stage @stage0 index 0 layers [0, 0] attributes {slots = 1 : i64} {
+  pipe.buffer parameter @p : tensor<64xf32> {pipe.share = #pipe.share<32 of @p from 0>}
+  pipe.task update {
+    // expected-error @+1 {{is over 'tp'; shares are those of dp}}
+    pipe.gather_shares [@p] over "tp" why "test"
+  }
+}

@@ -108,3 +108,43 @@ exec.function @epilogueSums(%x: memref<4x4xf32>, %y: memref<4x4xf32>) attributes
   // expected-error @+1 {{reads a temporary at [64, 80) that is not alive}}
   exec.einsum "ab,ac->bc"(%x, %x) -> (%y, %added) then sum_rhs adds_sums : (memref<4x4xf32>, memref<4x4xf32>) -> (memref<4x4xf32>, memref<4xf32>)
 }
+
+// -----
+
+// Tensors of a row stand at their starts, in front of the end of its shares, and nothing else stands there.
+module attributes {dist.mesh = #dist.mesh<tp = 1, pp = 1, dp = 2, mb = 1>} {
+  exec.program @stage0 index 0 slots 1 arena 512 zero 0 at 0 {
+    exec.buffer parameter @a at 0 : memref<16xf32> of f32 {pipe.share = #pipe.share<32 of @a from 0>}
+    // expected-error @+1 {{lies at 64, expected 128, its place in the row of @a}}
+    exec.buffer parameter @b at 64 : memref<16xf32> of f32 {pipe.share = #pipe.share<32 of @a from 32>}
+  }
+}
+
+// -----
+
+module attributes {dist.mesh = #dist.mesh<tp = 1, pp = 1, dp = 2, mb = 1>} {
+  exec.program @stage0 index 0 slots 1 arena 512 zero 0 at 0 {
+    // expected-error @+1 {{ends at 320, behind the shares of its row, which end at 256}}
+    exec.buffer parameter @a at 0 : memref<80xf32> of f32 {pipe.share = #pipe.share<32 of @a from 0>}
+  }
+}
+
+// -----
+
+module attributes {dist.mesh = #dist.mesh<tp = 1, pp = 1, dp = 2, mb = 1>} {
+  exec.program @stage0 index 0 slots 1 arena 512 zero 0 at 0 {
+    // expected-error @+1 {{stands in the row of @gone, which has no place}}
+    exec.buffer parameter @a at 0 : memref<16xf32> of f32 {pipe.share = #pipe.share<32 of @gone from 0>}
+  }
+}
+
+// -----
+
+module attributes {dist.mesh = #dist.mesh<tp = 1, pp = 1, dp = 2, mb = 1>} {
+  exec.program @stage0 index 0 slots 1 arena 512 zero 0 at 0 {
+    // expected-error @+1 {{lies at [0, 256)}}
+    exec.buffer parameter @a at 0 : memref<16xf32> of f32 {pipe.share = #pipe.share<32 of @a from 0>}
+    // expected-note @+1 {{and overlaps what lies at [192, 256)}}
+    exec.buffer parameter @b at 192 : memref<16xf32> of f32
+  }
+}

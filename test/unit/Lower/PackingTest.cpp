@@ -4,6 +4,7 @@
 #include <random>
 
 using p3d::memory::LiveInterval;
+using p3d::memory::mostAlive;
 using p3d::memory::packIntervals;
 
 namespace {
@@ -16,6 +17,18 @@ TEST(Packing, SharesBytesOfPastLives) {
 TEST(Packing, FillsGaps) {
   auto packing = packIntervals({{256, 0, 1}, {64, 0, 5}, {128, 2, 3}, {128, 2, 5}}, 64);
   EXPECT_EQ(packing.bytes, 320);
+}
+
+TEST(Packing, TakesTheBestOrder) {
+  // Largest first leaves a hole under the long life of the small piece.
+  llvm::SmallVector<LiveInterval> lives{{64, 0, 9}, {128, 0, 1}, {192, 2, 3}, {128, 4, 5}, {64, 1, 2}};
+  EXPECT_EQ(mostAlive(lives), 320);
+  EXPECT_EQ(packIntervals(lives, 64).bytes, 320);
+}
+
+TEST(Packing, MostAlive) {
+  EXPECT_EQ(mostAlive({}), 0);
+  EXPECT_EQ(mostAlive({{100, 0, 1}, {50, 2, 2}, {70, 1, 1}}), 170);
 }
 
 TEST(Packing, OfNothingIsEmpty) { EXPECT_EQ(packIntervals({}, 64).bytes, 0); }

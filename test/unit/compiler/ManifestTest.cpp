@@ -33,7 +33,7 @@ TEST_F(Manifest, ShowsGroupsRanksAndSchedule) {
   llvm::json::Object manifest = makeManifest(*module, inputs);
   EXPECT_EQ(print(*manifest.getObject("groups")->get("tied")), "[[0,4],[1,5],[2,6],[3,7]]");
   EXPECT_EQ(print((*manifest.getArray("ranks"))[6]),
-            R"({"device":2,"dp":1,"layers":[2,2],"memory":{"activations":4,"grads":2,"optimizer":3,"params":1,"total":15,"workspace":5},"node":1,"pp":1,"program":"stage1","rank":6,"tp":0})");
+            R"({"device":2,"dp":1,"layers":[2,2],"memory":{"activations":4,"grads":2,"least":0,"optimizer":3,"params":1,"total":15,"workspace":5},"node":1,"pp":1,"program":"stage1","rank":6,"tp":0})");
   EXPECT_EQ(print(*manifest.getObject("schedule")->get("order")), R"([["F0","F1","B0","B1"],["F0","B0","F1","B1"]])");
   EXPECT_EQ(print(*manifest.getObject("schedule")->get("live")), "[2,1]");
 }

@@ -68,8 +68,20 @@ TEST(Description, Faults) {
            Case{R"({"params":{"offset":120}})",
                 "params.w at [120, 136) is outside the arena of 128 bytes"},
            Case{R"({"params":{"grad":1000}})",
+                "the gradient of params.w at [1000, 1016) is outside the arena "
+                "of 128 bytes"},
+           Case{R"({"params":{"m":1000}})",
                 "the state of params.w at [1000, 1016) is outside the arena "
                 "of 128 bytes"},
+           Case{R"({"norm_axes":["dp"],"params":{"share":
+                    {"start":1,"chunk":2,"param":false,"grad":false}}})",
+                "shares of 2 elements from 1 on do not cover params.w"},
+           Case{R"({"norm_axes":["dp"],"params":{"share":
+                    {"start":4,"chunk":4,"param":false,"grad":true}}})",
+                "shares of 4 elements from 4 on do not cover params.w"},
+           Case{R"({"params":{"share":
+                    {"start":0,"chunk":2,"param":false,"grad":false}}})",
+                "params.w is sharded over dp, which norm_axes leaves out"},
            Case{R"({"inputs":{"offset":-1}})",
                 "batch.x at [-1, 15) is outside the arena of 128 bytes"},
            Case{R"({"results":{"offset":126}})",

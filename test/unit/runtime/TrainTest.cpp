@@ -39,10 +39,10 @@ std::vector<float> wholeTensor(const Mesh &mesh, std::vector<Param> pieces) {
   for (int rank = 0; rank < mesh.size(); ++rank) {
     Coordinates at = mesh.coordinates(rank);
     for (const Param &piece : pieces) {
-      Layout layout = localLayout(piece, mesh, at);
+      Layout layout = ownedLayout(piece, mesh, at);
       std::vector<float> local(size_t(layout.storageCount()), -1);
-      initializeParameter(piece, mesh, at, 42,
-                          {reinterpret_cast<char *>(local.data()), nullptr});
+      initializeParameter(piece, layout, 42,
+                          {reinterpret_cast<char *>(local.data()), P3D_F32});
       whole.resize(size_t(layout.globalCount()), NAN);
       layout.forEachRun([&](int64_t global, int64_t index, int64_t count) {
         for (int64_t i = 0; i < count; ++i)
@@ -72,6 +72,44 @@ TEST(Initialisation, DoesNotDependOnTheSharding) {
   right.pieceOffset = {0, 4}, right.pieceShape = {6, 6};
   right.shards = {{1, {P3D_TP}, 3}};
   EXPECT_EQ(wholeTensor({2, 1, 1}, {left, right}), one);
+  // Each rank of dp has a share: of the tensor, and of a row in which it begins
+  // at 40.
+  for (RowShare share : {RowShare{0, 20}, RowShare{40, 40}, RowShare{0, 32}}) {
+    Param shared = weight({6, 10}, {});
+    shared.share = share;
+    EXPECT_EQ(wholeTensor({1, 1, 3}, {shared}), one);
+  }
+}
+
+TEST(Layouts, SharesOfARow) {
+  // 60 elements from 40 on in a row of three parts of 40: two ranks have some.
+  Param param = weight({6, 10}, {});
+  param.share = {40, 40};
+  param.offset = 1000, param.grad = 2000, param.m = 3000;
+  Mesh mesh{1, 1, 3};
+  for (auto [rank, begin, count, values, m] :
+       {std::tuple{0, 0, 0, 1000, 3000}, {1, 0, 40, 1000, 3000},
+        {2, 40, 20, 1160, 3000}}) {
+    OwnedPart part = ownedPart(param, mesh, mesh.coordinates(rank));
+    EXPECT_EQ(part.begin, begin);
+    EXPECT_EQ(part.count, count);
+    EXPECT_EQ(part.values, values);
+    EXPECT_EQ(part.grad, values + 1000);
+    EXPECT_EQ(part.m, m);
+    EXPECT_EQ(part.master, -1);
+  }
+  // In the middle of a part of the row.
+  param.share = {10, 40};
+  OwnedPart part = ownedPart(param, mesh, {});
+  EXPECT_EQ(part.count, 30);
+  EXPECT_EQ(part.m, 3040);
+  // Held as a share: padding follows.
+  param.share = {0, 32, true, true};
+  part = ownedPart(param, mesh, {0, 0, 1});
+  EXPECT_EQ(part.values, 1000);
+  EXPECT_EQ(part.grad, 2000);
+  EXPECT_EQ(part.count, 28);
+  EXPECT_EQ(valuesLayout(param, mesh, {0, 0, 1}).storageCount(), 32);
 }
 
 TEST(Initialisation, IsStandardNormal) {
@@ -102,9 +140,9 @@ TEST(Initialisation, PhiloxGivesThePublishedNumbers) {
 TEST(Initialisation, PaddingIsZero) {
   Mesh mesh{4, 1, 1};
   std::vector<float> local(3, -1);
-  initializeParameter(weight({10}, {{0, {P3D_TP}, 3}}), mesh,
-                      mesh.coordinates(3), 1,
-                      {reinterpret_cast<char *>(local.data()), nullptr});
+  Param param = weight({10}, {{0, {P3D_TP}, 3}});
+  initializeParameter(param, localLayout(param, mesh, mesh.coordinates(3)), 1,
+                      {reinterpret_cast<char *>(local.data()), P3D_F32});
   EXPECT_NE(local[0], 0);
   EXPECT_EQ(local[1], 0);
   EXPECT_EQ(local[2], 0);
