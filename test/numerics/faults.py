@@ -36,6 +36,9 @@ FAULTS = [
     ("1 to 16 valid tokens a sequence: the mean of all tokens, not of means, over replicas", "gpt2_tiny_oddvocab", "1x1x2", 1),
     ("the same over microbatches", "gpt2_tiny_oddvocab", "1x1x1", 16),
     ("the same over replicas and microbatches", "gpt2_tiny", "1x1x4", 2),
+    ("with shares over replicas each element counts once in the norm: tied copies, biases", "gpt2_tiny_oddvocab", "2x2x2", 1, "--zero=1"),
+    ("the same with shares of gradients, and of norms that tp sums", "llama_tiny", "2x2x2", 2, "--zero=2 --sequence-parallel=on"),
+    ("a mean over tokens, not of means, in shares", "gpt2_tiny", "1x1x4", 2, "--zero=3"),
     ("a scatter-add into an embedding that is cut, under dp", "llama_tiny", "4x1x2", 4),
     ("a stack of layers is split by layer and put together again", "llama_tiny_scan", "2x4x1", 2),
 ]
@@ -44,9 +47,9 @@ FAULTS = [
 def main():
     build = Path(sys.argv[1])
     results = []
-    for fault, *row in FAULTS:
+    for fault, model, mesh, microbatches, *flags in FAULTS:
         print(f"-- {fault}")
-        results.append(try_row(Row(*row), build))
+        results.append(try_row(Row(model, mesh, microbatches, flags=" ".join(flags)), build))
     print(f"{len(results)} rows, {results.count(True)} as expected, {results.count(False)} not")
     sys.exit(0 if all(results) else 1)
 
