@@ -84,6 +84,8 @@ void buildStage(OpPassManager &passes, const Options &options) {
 }
 
 void buildReplicate(OpPassManager &passes, const Options &options) {
+  if (options.gradReduce == "bf16")
+    passes.addPass(createNarrowGradientsPass());
   // First: how a gradient is synchronized depends on who updates with it.
   passes.addPass(createShardOverReplicasPass({options.zero}));
   passes.addPass(createInsertGradientSyncPass());

@@ -17,7 +17,7 @@ P3D_DEVICE void update(const p3d_cuda_tensor &tensor, int64_t block, const p3d_c
   forElements(block, tensor.count, [&](int64_t first, int count) {
     float p[4], g[4], m[4], v[4];
     loadFour(weights + first, count, p);
-    loadFour(tensor.g + first, count, g);
+    loadGradients(tensor, first, count, g);
     loadFour(tensor.first + first, count, m);
     loadFour(tensor.second + first, count, v);
     P3D_UNROLL

@@ -24,12 +24,13 @@ typedef struct {
 typedef struct {
   void *p;
   float *master;
-  const float *g;
+  const void *g;
   float *first, *second;
   int64_t count;
   int64_t firstBlock; // of the launch; see p3d_cuda_number_blocks
   int32_t dtype;      // of p: P3D_F32, P3D_BF16 or P3D_F16
   float weightDecay;
+  int32_t gradDtype;  // of g: P3D_F32 or P3D_BF16
 } p3d_cuda_tensor;
 
 /// What changes from step to step, in device memory, so that a captured graph can be replayed.

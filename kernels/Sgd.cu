@@ -11,7 +11,7 @@ P3D_DEVICE void update(const p3d_cuda_tensor &tensor, int64_t block, const p3d_c
   forElements(block, tensor.count, [&](int64_t first, int count) {
     float p[4], g[4], buffer[4] = {};
     loadFour(weights + first, count, p);
-    loadFour(tensor.g + first, count, g);
+    loadGradients(tensor, first, count, g);
     if (tensor.first)
       loadFour(tensor.first + first, count, buffer);
     P3D_UNROLL

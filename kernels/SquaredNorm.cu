@@ -8,12 +8,12 @@ using namespace p3d;
 
 namespace {
 
-P3D_DEVICE void sumOfSquares(const float *x, int64_t block, int64_t count, double *partial) {
+P3D_DEVICE void sumOfSquares(const p3d_cuda_tensor &x, int64_t block, int64_t count, double *partial) {
   P3D_SHARED BlockScratch<double> scratch;
   double sum = 0;
   forElements(block, count, [&](int64_t first, int size) {
     float values[4];
-    loadFour(x + first, size, values);
+    loadGradients(x, first, size, values);
     P3D_UNROLL
     for (int e = 0; e < 4; ++e)
       sum += static_cast<double>(values[e]) * static_cast<double>(values[e]); // 0 beyond the end
@@ -26,12 +26,14 @@ P3D_DEVICE void sumOfSquares(const float *x, int64_t block, int64_t count, doubl
 } // namespace
 
 P3D_KERNEL(256) p3d_squared_norm_one(const float *x, int64_t count, double *partial) {
-  sumOfSquares(x, blockIndex(), count, partial);
+  p3d_cuda_tensor tensor = {};
+  tensor.g = x;
+  sumOfSquares(tensor, blockIndex(), count, partial);
 }
 
 P3D_KERNEL(256) p3d_squared_norm(const p3d_cuda_tensor *table, int32_t tensors, double *partial) {
   const p3d_cuda_tensor &tensor = tensorOfBlock(table, tensors, blockIndex());
-  sumOfSquares(tensor.g, blockIndex() - tensor.firstBlock, tensor.count, partial);
+  sumOfSquares(tensor, blockIndex() - tensor.firstBlock, tensor.count, partial);
 }
 
 P3D_KERNEL(1024) p3d_squared_norm_sum(const double *partial, int64_t count, double *result) {

@@ -37,6 +37,16 @@ P3D_DEVICE void storeFour(float *to, int count, const float (&values)[4]) {
   storeChunk(to, count, count == 4 && isAligned(to), values);
 }
 
+/// The gradients, as f32.
+P3D_DEVICE void loadGradients(const p3d_cuda_tensor &tensor, int64_t first, int count, float (&values)[4]) {
+  if (tensor.gradDtype == P3D_F32)
+    return loadFour(static_cast<const float *>(tensor.g) + first, count, values);
+  const Bf16 *from = static_cast<const Bf16 *>(tensor.g) + first;
+  P3D_UNROLL
+  for (int e = 0; e < 4; ++e)
+    values[e] = e < count ? toFloat(from[e]) : 0.f;
+}
+
 /// Writes new weights: to the master and rounded to p, or to p alone where it is the master.
 P3D_DEVICE void storeWeights(const p3d_cuda_tensor &tensor, int64_t first, int count, const float (&weights)[4]) {
   storeFour((tensor.master ? tensor.master : static_cast<float *>(tensor.p)) + first, count, weights);

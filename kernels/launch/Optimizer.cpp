@@ -35,7 +35,7 @@ void p3d_cuda_adamw(p3d_launcher *launcher, void *stream, int32_t dtype, void *p
   Launch launch(launcher, stream);
   if (!takesWeights(launch, "adamw", dtype, master))
     return;
-  p3d_cuda_tensor tensor = {p, master, g, m, v, count, 0, dtype, weightDecay};
+  p3d_cuda_tensor tensor = {p, master, g, m, v, count, 0, dtype, weightDecay, P3D_F32};
   launch.run("p3d_adamw_one", {ceilDivide(count, blockElements)}, 256, 0, tensor,
              p3d_cuda_adamw_step(step, lr, beta1, beta2, gradScale), beta1, beta2, epsilon);
 }
@@ -50,7 +50,7 @@ void p3d_cuda_sgd(p3d_launcher *launcher, void *stream, int32_t dtype, void *p, 
   Launch launch(launcher, stream);
   if (!takesWeights(launch, "sgd", dtype, master))
     return;
-  p3d_cuda_tensor tensor = {p, master, g, momentumBuffer, nullptr, count, 0, dtype, weightDecay};
+  p3d_cuda_tensor tensor = {p, master, g, momentumBuffer, nullptr, count, 0, dtype, weightDecay, P3D_F32};
   launch.run("p3d_sgd_one", {ceilDivide(count, blockElements)}, 256, 0, tensor, p3d_cuda_step{lr, gradScale, 1, 1},
              momentum);
 }

@@ -206,6 +206,8 @@ private:
           {"counts_in_norm", !isCountedElsewhere(gradient)},
           {"init", describeInit(buffer)},
       };
+      if (gradient && !gradient.getElement().isF32())
+        parameter["grad_dtype"] = typeName(gradient.getElement());
       if (pipe::ShareAttr share = pipe::shareOf(buffer))
         parameter["share"] = json::Object{{"start", share.getStart()}, {"chunk", share.getChunk()}, {"param", pipe::holdsShare(buffer)}, {"grad", gradient && pipe::holdsShare(gradient)}};
       parameters.push_back(std::move(parameter));

@@ -10,13 +10,17 @@ pipe::BufferOp p3d::memory::bufferOf(pipe::AccumulateOp op) {
   return op->getParentOfType<pipe::StageOp>().getBuffer(op.getBuffer());
 }
 
+bool p3d::memory::takesParts(Type element) {
+  auto type = dyn_cast<FloatType>(element);
+  return type && type.getWidth() >= 32;
+}
+
 /// The only use of `value`, if it adds it to a float accumulator.
 static pipe::AccumulateOp onlyAccumulate(Value value) {
   if (!value.hasOneUse())
     return {};
   auto op = dyn_cast<pipe::AccumulateOp>(*value.getUsers().begin());
-  bool isFloat = op && bufferOf(op) && isa<FloatType>(bufferOf(op).getTensorType().getElementType());
-  return isFloat ? op : pipe::AccumulateOp();
+  return op && bufferOf(op) && takesParts(bufferOf(op).getTensorType().getElementType()) ? op : pipe::AccumulateOp();
 }
 
 Accumulation::Accumulation(ModuleOp module) {

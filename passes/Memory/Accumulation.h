@@ -22,6 +22,9 @@ private:
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Type>> elements;
 };
 
+/// Whether parts of a sum may be added to memory of this type one after the other; one of 16 bits is to be rounded once for each sum.
+bool takesParts(mlir::Type element);
+
 /// The buffer of the stage around `op`.
 pipe::BufferOp bufferOf(pipe::AccumulateOp op);
 

@@ -56,7 +56,8 @@ private:
         placed.insert(op);
     } else if (auto accumulate = dyn_cast<pipe::AccumulateOp>(op)) {
       Value to = address(op, accumulate.getBuffer());
-      if (region.placeSum(accumulate.getValue(), to))
+      Type element = buffer(accumulate.getBuffer()).getElement();
+      if ((takesParts(element) || !isa<FloatType>(element)) && region.placeSum(accumulate.getValue(), to))
         placed.insert(op);
     } else if (auto send = dyn_cast<pipe::SendOp>(op)) {
       if (isInSlot(send.getValue()))

@@ -4,6 +4,16 @@
 
 include "mlir/Pass/PassBase.td"
 
+def NarrowGradientsPass : Pass<"p3d-narrow-gradients", "::mlir::ModuleOp"> {
+  let summary = "accumulates and reduces f32 gradients in bf16";
+  let description = [{
+    Needs stages with their gradient buffers. What is added to a buffer stays as it is, and is rounded when it is added.
+
+    Before: `pipe.buffer gradient @grads.w : tensor<8x16xf32> ..`
+    After: `pipe.buffer gradient @grads.w : tensor<8x16xbf16> ..`
+  }];
+}
+
 def ShardOverReplicasPass : Pass<"p3d-shard-over-replicas", "::mlir::ModuleOp"> {
   let summary = "cuts what all replicas would keep alike: states of the optimizer, gradients, parameters";
   let description = [{

@@ -1,8 +1,11 @@
 // Memory in place, and the optimizer kernels on each parameter of the rank.
 #include "runtime/Cpu/CpuDevice.h"
 #include "kernels/Kernels.h"
+#include "kernels/cpu/Element.h"
 #include "runtime/Context.h"
+#include "runtime/DType.h"
 #include "runtime/Program/Layout.h"
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -30,6 +33,19 @@ void CpuDevice::zero(ArenaRange range) {
     std::memset(arena() + range.offset, 0, size_t(range.bytes));
 }
 
+/// Calls body(first, gradients, count) for parts of `count` gradients at `data`, as
+/// f32: what is f32 already, at once.
+static void forGradients(
+    const Param &param, const char *data, int64_t count,
+    const std::function<void(int64_t, const float *, int64_t)> &body) {
+  int64_t part = param.gradDType == P3D_F32 ? count : 65536;
+  RowReader gradients(param.gradDType, data, part);
+  for (int64_t first = 0; first < count; first += part) {
+    int64_t size = std::min(part, count - first);
+    body(first, gradients.read(first, size), size);
+  }
+}
+
 double CpuDevice::gradientNorm(p3d_context &context) {
   const Program &program = context.program;
   double sum = 0;
@@ -38,8 +54,10 @@ double CpuDevice::gradientNorm(p3d_context &context) {
       continue;
     // Padding is zero, so the storage can be taken as a whole.
     OwnedPart owned = ownedPart(param, program.mesh, context.at);
-    const char *grad = arena() + owned.grad;
-    sum += p3d_squared_norm(reinterpret_cast<const float *>(grad), owned.count);
+    forGradients(param, arena() + owned.grad, owned.count,
+                 [&](int64_t, const float *grad, int64_t count) {
+                   sum += p3d_squared_norm(grad, count);
+                 });
   }
   context.enterOperation("gradient norm");
   context.transport.sumOverNorm(&sum);
@@ -61,24 +79,26 @@ void CpuDevice::update(p3d_context &context, const RunOptions &options,
       continue;
     OwnedPart owned = ownedPart(param, program.mesh, context.at);
     float decay = param.decay ? float(options.weightDecay) : 0;
-    char *values = base + owned.values;
-    float *master = floatsAt(base, owned.master);
-    float *grad = floatsAt(base, owned.grad);
-    switch (program.optimizer) {
-    case Optimizer::AdamW:
-      p3d_adamw(param.dtype, values, master, grad, floatsAt(base, owned.m),
-                floatsAt(base, owned.v), owned.count, step, float(learningRate),
-                float(options.beta1), float(options.beta2),
-                float(options.epsilon), decay, float(gradientScale));
-      break;
-    case Optimizer::Sgd:
-      p3d_sgd(param.dtype, values, master, grad, floatsAt(base, owned.m),
-              owned.count, float(learningRate), float(options.momentum), decay,
-              float(gradientScale));
-      break;
-    case Optimizer::None:
-      break;
-    }
+    // Behind `first` elements.
+    auto stateAt = [&](int64_t offset, int64_t first) {
+      return floatsAt(base, offset < 0 ? offset : offset + first * 4);
+    };
+    auto update = [&](int64_t first, const float *grad, int64_t count) {
+      char *values = base + owned.values + first * info(param.dtype).bytes;
+      float *master = stateAt(owned.master, first);
+      float *m = stateAt(owned.m, first), *v = stateAt(owned.v, first);
+      if (program.optimizer == Optimizer::AdamW)
+        p3d_adamw(param.dtype, values, master, grad, m, v, count, step,
+                  float(learningRate), float(options.beta1),
+                  float(options.beta2), float(options.epsilon), decay,
+                  float(gradientScale));
+      else
+        p3d_sgd(param.dtype, values, master, grad, m, count,
+                float(learningRate), float(options.momentum), decay,
+                float(gradientScale));
+    };
+    if (program.optimizer != Optimizer::None)
+      forGradients(param, base + owned.grad, owned.count, update);
   }
 }
 

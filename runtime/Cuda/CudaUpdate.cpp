@@ -12,7 +12,7 @@ p3d_cuda_tensor CudaDevice::tensorOf(const Param &param, p3d_context &context, d
   // Padding is zero, so the storage can be taken as a whole.
   OwnedPart owned = ownedPart(param, context.program.mesh, context.at);
   tensor.p = arena() + owned.values;
-  tensor.master = at(owned.master), tensor.g = at(owned.grad);
+  tensor.master = at(owned.master), tensor.g = at(owned.grad), tensor.gradDtype = param.gradDType;
   tensor.first = at(owned.m), tensor.second = at(owned.v);
   tensor.count = owned.count;
   tensor.dtype = param.dtype;

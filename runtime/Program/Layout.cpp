@@ -93,7 +93,8 @@ OwnedPart ownedPart(const Param &param, const Mesh &mesh, Coordinates at) {
       place += bytes;
   };
   move(part.values, (share.ofParam ? inPart : part.begin) * info(param.dtype).bytes);
-  move(part.grad, (share.ofGrad ? inPart : part.begin) * 4);
+  move(part.grad,
+       (share.ofGrad ? inPart : part.begin) * info(param.gradDType).bytes);
   for (int64_t *state : {&part.m, &part.v, &part.master})
     move(*state, inPart * 4);
   return part;

@@ -37,6 +37,7 @@ struct Param {
   Role role;
   p3d_dtype dtype;     ///< of the storage at `offset`
   p3d_dtype fileDType; ///< of the tensor in files
+  p3d_dtype gradDType; ///< of the gradient
   std::vector<int64_t> globalShape, pieceOffset, pieceShape;
   std::vector<Shard> shards;
   RowShare share;

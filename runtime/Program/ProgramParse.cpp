@@ -79,6 +79,7 @@ Param readParam(const json &j) {
   }
   param.offset = j.at("offset");
   param.grad = j.value("grad", int64_t(-1));
+  param.gradDType = readDType(j.value("grad_dtype", "f32"));
   param.m = j.value("m", int64_t(-1));
   param.v = j.value("v", int64_t(-1));
   param.master = j.value("master", int64_t(-1));
@@ -221,7 +222,8 @@ void checkParam(const Program &program, const Param &param) {
              (param.share.ofParam ? chunk : count) * info(param.dtype).bytes);
   if (param.grad >= 0)
     checkRange(program, "the gradient of " + param.name, param.grad,
-               (param.share.ofGrad ? chunk : count) * 4);
+               (param.share.ofGrad ? chunk : count) *
+                   info(param.gradDType).bytes);
   for (int64_t state : {param.m, param.v, param.master})
     if (state >= 0)
       checkRange(program, "the state of " + param.name, state, chunk * 4);

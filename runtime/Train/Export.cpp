@@ -128,7 +128,7 @@ void exportGradients(const Program &program, Coordinates at, Device &device,
   for (const Param &param : program.params)
     if (hasGradient(param))
       writeOwned(program, at, param, device,
-                 {ownedPart(param, program.mesh, at).grad, P3D_F32},
+                 {ownedPart(param, program.mesh, at).grad, param.gradDType},
                  file.expect(gradientName(param), P3D_F32, param.globalShape));
 }
 

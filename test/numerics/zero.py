@@ -32,7 +32,10 @@ def part(build):
     yield table.Row("gpt2_tiny_oddvocab", "1x2x4", 2, flags="--zero=2")
     yield table.Row("llama_tiny", "2x2x2", 4, flags="--zero=3 --sequence-parallel=on")
     yield table.Row("hf_gpt2_tiny", "1x2x4", 2, flags="--zero=3 --schedule=gpipe")
+    yield table.Row("llama_tiny_bf16", "2x2x2", 4, flags="--zero=2 --grad-reduce=bf16")
+    yield table.Row("llama_tiny_bf16", "1x1x4", 2, flags="--grad-reduce=bf16")
     if (build / "lib/p3d/base-cuda.o").exists() and (build / "lib/emulator").exists():
+        yield table.Row("llama_tiny_bf16", "1x1x2", 1, target="cuda", steps=2, flags="--zero=1 --grad-reduce=bf16")
         for zero in [1, 2, 3]:
             yield table.Row("gpt2_tiny", "1x2x2", 2, target="cuda", flags=f"--zero={zero}")
 

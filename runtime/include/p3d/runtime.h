@@ -61,7 +61,8 @@ extern const p3d_task p3d_tasks[];    /* in the order of the program's "tasks" *
  *                                            stands from element s on in a row of which rank i of dp updates [i*c, (i+1)*c);
  *                                            m, v and master begin at that part; so does what lies at offset or grad
  *                                            where "param" or "grad" is true (then s = 0), else all of it does
- *      "offset":O, "grad":O, "m":O, "v":O,   row-major storage of the local shape; grad, m, v are f32 and -1 if absent
+ *      "grad_dtype":"bf16",                  of the gradient (default f32)
+ *      "offset":O, "grad":O, "m":O, "v":O,   row-major storage of the local shape; m, v are f32; grad, m, v -1 if absent
  *      "master":O,                           f32 master of a 16-bit parameter, -1 if absent
  *      "decay":true,                         weight decay applies (rank of global_shape >= 2)
  *      "counts_in_norm":true,                false for the copies of a tied parameter that another stage counts
