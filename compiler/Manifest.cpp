@@ -186,19 +186,19 @@ double ManifestWriter::secondsOf(StageOp stage, TaskKind kind) {
 
 json::Object ManifestWriter::schedule() {
   Schedule orders;
-  std::vector<StageCosts> costs;
+  ScheduleCosts costs;
   json::Array orderTexts, live;
   for (StageOp stage : stages) {
     StageOrder &actions = orders.emplace_back(readOrder(stage));
-    costs.push_back({secondsOf(stage, TaskKind::Forward), secondsOf(stage, TaskKind::Backward),
-                     secondsOf(stage, TaskKind::WeightGradient)});
+    costs.tasks.push_back({{secondsOf(stage, TaskKind::Forward), secondsOf(stage, TaskKind::Backward),
+                     secondsOf(stage, TaskKind::WeightGradient)}});
     json::Array texts;
     for (Action action : actions)
       texts.push_back(toString(action));
     orderTexts.push_back(std::move(texts));
     live.push_back(countLive(actions));
   }
-  ScheduleTiming timing = timeSchedule(orders, collectTransfers(module), costs, 0);
+  ScheduleTiming timing = timeSchedule(orders, collectTransfers(module), costs);
   return json::Object{{"name", inputs.schedule},
                       {"order", std::move(orderTexts)},
                       {"makespan_us", timing.makespan * 1e6},

@@ -22,19 +22,20 @@ struct ScheduleStagesPass : impl::ScheduleStagesPassBase<ScheduleStagesPass> {
     if (!mesh)
       return module.emitError() << "has no '" << dist::kMeshAttr << "'";
     const NamedSchedule *entry = findSchedule(schedule);
+    if (entry && (entry->splitsBackward || entry->chunks > 1))
+      return module.emitError() << "schedule '" << schedule << "' needs stages whose backward is split or that are "
+                                << "cut into chunks; use 1f1b or gpipe";
     if (!entry)
       return module.emitError() << "schedule '" << schedule << "' is not known; expected one of " << getScheduleNames();
     SmallVector<pipe::StageOp> stages = collectStages(module);
-    Schedule orders = entry->make(stages.size(), mesh.getMb());
-    SmallVector<int64_t> slots;
-    for (const StageOrder &order : orders)
-      slots.push_back(countLive(order));
+    Schedule orders = entry->make({int64_t(stages.size()), mesh.getMb()});
+    Slots slots = countSlots(orders);
     if (auto fault = ScheduleChecker(stages.size(), mesh.getMb(), collectTransfers(module)).check(orders, slots))
       return module.emitError() << "schedule '" << schedule << "' cannot run these stages: " << *fault;
     Builder builder(module.getContext());
     for (auto [stage, order, count] : llvm::zip(stages, orders, slots)) {
       stage.setOrderAttr(writeOrder(stage, order));
-      stage.setSlotsAttr(builder.getI64IntegerAttr(count));
+      stage.setSlotsAttr(builder.getI64IntegerAttr(count.front()));
     }
     return success();
   }

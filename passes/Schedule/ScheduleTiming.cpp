@@ -10,13 +10,11 @@ using namespace p3d;
 namespace {
 class Timer {
 public:
-  Timer(const Schedule &schedule, ArrayRef<Transfer> transfers, ArrayRef<StageCosts> costs, double communication)
-      : schedule(schedule), transfers(transfers), costs(costs), communication(communication), spans(schedule.size()) {}
+  Timer(const Schedule &schedule, ArrayRef<Transfer> transfers, const ScheduleCosts &costs)
+      : schedule(schedule), transfers(transfers), costs(costs), split(splitsBackward(schedule)),
+        spans(schedule.size()) {}
 
   std::vector<std::vector<ActionSpan>> run() {
-    split = any_of(schedule, [](const StageOrder &order) {
-      return any_of(order, [](Action action) { return action.kind == Action::WeightGradient; });
-    });
     for (bool moved = true; moved;) {
       moved = false;
       for (size_t stage = 0; stage < schedule.size(); ++stage)
@@ -32,21 +30,20 @@ private:
     Action action = schedule[stage][spans[stage].size()];
     double start = spans[stage].empty() ? 0 : spans[stage].back().end;
     for (const Transfer &transfer : transfers) {
-      if (transfer.to != stage || transfer.kind != action.kind)
+      if (transfer.to != stage || transfer.kind != action.kind || transfer.toChunk != action.chunk)
         continue;
-      auto producer = ends.find({transfer.from, action.kind, action.microbatch});
+      auto producer = ends.find({transfer.from, action.kind, transfer.fromChunk, action.microbatch});
       if (producer == ends.end())
         return false;
-      start = std::max(start, producer->second + communication);
+      start = std::max(start, producer->second + (transfer.from == stage ? 0 : costs.communication));
     }
-    double end = start + duration(stage, action.kind);
+    double end = start + duration(costs.tasks[stage][action.chunk], action.kind);
     spans[stage].push_back({start, end});
-    ends[{stage, action.kind, action.microbatch}] = end;
+    ends[{stage, action.kind, action.chunk, action.microbatch}] = end;
     return true;
   }
 
-  double duration(int64_t stage, Action::Kind kind) const {
-    const StageCosts &cost = costs[stage];
+  double duration(const TaskCosts &cost, Action::Kind kind) const {
     switch (kind) {
     case Action::Forward:
       return cost.forward;
@@ -60,18 +57,21 @@ private:
 
   const Schedule &schedule;
   ArrayRef<Transfer> transfers;
-  ArrayRef<StageCosts> costs;
-  double communication;
-  bool split = false;
+  const ScheduleCosts &costs;
+  bool split;
   std::vector<std::vector<ActionSpan>> spans;
-  std::map<std::tuple<int64_t, int, int64_t>, double> ends;
+  std::map<std::tuple<int64_t, int, int64_t, int64_t>, double> ends;
 };
 } // namespace
 
-ScheduleTiming p3d::timeSchedule(const Schedule &schedule, ArrayRef<Transfer> transfers, ArrayRef<StageCosts> costs,
-                                 double communication) {
+ScheduleCosts ScheduleCosts::uniform(int64_t stages, TaskCosts stage, double communication, int64_t chunks) {
+  TaskCosts part{stage.forward / chunks, stage.backward / chunks, stage.weightGradient / chunks};
+  return {std::vector(stages, std::vector(chunks, part)), communication};
+}
+
+ScheduleTiming p3d::timeSchedule(const Schedule &schedule, ArrayRef<Transfer> transfers, const ScheduleCosts &costs) {
   ScheduleTiming timing;
-  timing.spans = Timer(schedule, transfers, costs, communication).run();
+  timing.spans = Timer(schedule, transfers, costs).run();
   double first = std::numeric_limits<double>::infinity(), last = 0, busyOfAll = 0, busyOfLongest = 0;
   for (const auto &spans : timing.spans) {
     if (spans.empty())

@@ -5,10 +5,18 @@
 
 namespace p3d {
 
-/// Times of one stage's actions, of one unit throughout. Without W actions the backward takes `backward +
-/// weightGradient`.
-struct StageCosts {
+/// Times of the actions of one chunk of a stage, of one unit throughout. Without W actions the backward takes
+/// `backward + weightGradient`.
+struct TaskCosts {
   double forward, backward, weightGradient;
+};
+
+struct ScheduleCosts {
+  std::vector<std::vector<TaskCosts>> tasks; ///< of each stage, of each of its chunks
+  double communication = 0;                  ///< added where a value comes from another stage
+
+  /// Each stage takes `stage`, each of its chunks an equal part of it.
+  static ScheduleCosts uniform(int64_t stages, TaskCosts stage, double communication = 0, int64_t chunks = 1);
 };
 
 struct ActionSpan {
@@ -23,8 +31,7 @@ struct ScheduleTiming {
   double bubbleSpan = 0; ///< 1 - busy / stageSpan, busy of the stage with the longest span (arXiv 2401.10241)
 };
 
-/// Times `schedule`, which passed the checker; `communication` is added where a value comes from another stage.
-ScheduleTiming timeSchedule(const Schedule &schedule, llvm::ArrayRef<Transfer> transfers,
-                            llvm::ArrayRef<StageCosts> costs, double communication);
+/// Times `schedule`, which passed the checker.
+ScheduleTiming timeSchedule(const Schedule &schedule, llvm::ArrayRef<Transfer> transfers, const ScheduleCosts &costs);
 
 } // namespace p3d

@@ -1,37 +1,31 @@
-// Schedules as data: for each stage, the order of its forwards and backwards. Pure functions, one table.
+// The schedules that have a name. Pure functions, one table.
 #pragma once
 
-#include "llvm/ADT/ArrayRef.h"
-#include "llvm/ADT/StringRef.h"
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
+#include "passes/Schedule/Action.h"
+#include "passes/Support/Placement.h"
 
 namespace p3d {
 
-/// F, B or W of one microbatch. Where no W appears, B is the whole backward.
-struct Action {
-  enum Kind { Forward, Backward, WeightGradient } kind;
-  int64_t microbatch;
-  bool operator==(const Action &other) const { return kind == other.kind && microbatch == other.microbatch; }
+/// What a schedule is made for. Functions that need no chunks take their number as 1.
+struct ScheduleSize {
+  int64_t stages, microbatches, chunks = 1;
 };
 
-/// "F0", "B3", "W1".
-std::string toString(Action action);
-/// The action of this text, if it is one.
-std::optional<Action> parseAction(llvm::StringRef text);
-
-using StageOrder = std::vector<Action>;
-/// One order for each stage.
-using Schedule = std::vector<StageOrder>;
-
-Schedule makeGPipe(int64_t stages, int64_t microbatches);
-Schedule make1F1B(int64_t stages, int64_t microbatches);
+Schedule makeGPipe(ScheduleSize size);
+Schedule make1F1B(ScheduleSize size);
+Schedule makeInterleaved(ScheduleSize size);
+Schedule makeZeroBubbleH1(ScheduleSize size);
+Schedule makeZeroBubbleH2(ScheduleSize size);
+/// For two chunks that are placed as a V.
+Schedule makeZeroBubbleV(ScheduleSize size);
 
 struct NamedSchedule {
   llvm::StringLiteral name;
-  Schedule (*make)(int64_t stages, int64_t microbatches);
+  Schedule (*make)(ScheduleSize size);
+  bool splitsBackward;
+  /// Where the chunks stand, how many there are if nothing else is said, and the most that it can have.
+  Placement placement;
+  int64_t chunks, mostChunks;
 };
 
 /// All schedules by the name that the option takes.

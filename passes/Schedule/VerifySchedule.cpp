@@ -30,12 +30,12 @@ struct VerifySchedulePass : impl::VerifySchedulePassBase<VerifySchedulePass> {
 
   LogicalResult verify(ModuleOp module) {
     Schedule orders;
-    SmallVector<int64_t> slots;
+    Slots slots;
     for (pipe::StageOp stage : collectStages(module)) {
       if (failed(verifyStage(stage)))
         return failure();
       orders.push_back(readOrder(stage));
-      slots.push_back(*stage.getSlots());
+      slots.push_back({int64_t(*stage.getSlots())});
     }
     auto mesh = module->getAttrOfType<dist::MeshAttr>(dist::kMeshAttr);
     if (!mesh)

@@ -2,12 +2,14 @@
 // RUN: p3dc-opt %s -p3d-schedule-stages -p3d-verify-schedule | FileCheck %s
 // RUN: p3dc-opt %s -p3d-schedule-stages=schedule=gpipe -p3d-verify-schedule | FileCheck %s --check-prefix=GPIPE
 // RUN: not p3dc-opt %s -p3d-schedule-stages=schedule=2f2b 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// RUN: not p3dc-opt %s -p3d-schedule-stages=schedule=zb-h1 2>&1 | FileCheck %s --check-prefix=SPLIT
 // RUN: not p3dc-opt %s -p3d-verify-schedule 2>&1 | FileCheck %s --check-prefix=NONE
 
 // CHECK: pipe.stage @stage0 {{.*}}order = ["P", "F0", "F1", "B0", "F2", "B1", "B2", "S", "U"], slots = 2 : i64
 // CHECK: pipe.stage @stage1 {{.*}}order = ["F0", "B0", "F1", "B1", "F2", "B2", "U"], slots = 1 : i64
 // GPIPE: pipe.stage @stage0 {{.*}}order = ["P", "F0", "F1", "F2", "B0", "B1", "B2", "S", "U"], slots = 3 : i64
 // UNKNOWN: error: schedule '2f2b' is not known; expected one of 1f1b, gpipe
+// SPLIT: error: schedule 'zb-h1' needs stages whose backward is split or that are cut into chunks; use 1f1b or gpipe
 // NONE: error: 'pipe.stage' op has no order; schedule it first
 module attributes {dist.mesh = #dist.mesh<tp = 1, pp = 2, dp = 1, mb = 3>} {
   pipe.stage @stage0 index 0 layers [0, 0] {
