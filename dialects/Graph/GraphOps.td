@@ -263,7 +263,7 @@ def Graph_GatherOp : Graph_PureOp<"gather"> {
   let summary = "rows of x chosen by ids along `axis`";
   let description = [{
     The first `batch_dims` dimensions of x and ids are the same. result[batch, x dims before axis, ids dims after batch, x dims after axis] =
-    x[batch, .., clamp(id), ..]. With `dist.shard` on a cut axis an id outside the shard gives 0.
+    x[batch, .., clamp(id), ..]. With `dist.shard` on a cut axis ids are clamped to the whole of it, and a row that another shard has gives 0.
   }];
   let arguments = (ins Graph_Tensor:$operand, Graph_IntTensor:$ids, I64Attr:$axis, I64Attr:$batch_dims);
   let results = (outs Graph_Tensor:$result);

@@ -26,14 +26,13 @@ public:
   RowChoice(const Tensor &ids, int64_t rows, const ShardPosition *shard, bool countsFromEnd = false)
       : ids(ids), rows(rows), shard(shard), isUnsigned(ids.elementType.isUnsignedInteger()), countsFromEnd(countsFromEnd && !isUnsigned) {}
 
-  /// The row of the id at `position`; nullopt where another shard has it. Without shards ids outside are clamped.
+  /// The row of the id at `position`; nullopt where another shard has it. Ids outside of the whole table are clamped.
   std::optional<int64_t> operator()(int64_t position) const {
-    int64_t id = ids.ints[position];
+    int64_t id = ids.ints[position], all = shard ? shard->full : rows;
     if (countsFromEnd && id < 0)
-      id += shard ? shard->full : rows;
-    if (!shard)
-      return isUnsigned && id < 0 ? rows - 1 : std::clamp<int64_t>(id, 0, rows - 1);
-    int64_t row = id - shard->start;
+      id += all;
+    id = isUnsigned && id < 0 ? all - 1 : std::clamp<int64_t>(id, 0, all - 1);
+    int64_t row = shard ? id - shard->start : id;
     return row >= 0 && row < rows ? std::optional(row) : std::nullopt;
   }
 

@@ -250,6 +250,29 @@ struct PadSlice : OpRewritePattern<dist::ShardSliceOp> {
   }
 };
 
+/// Rows of the whole tensor where `op` holds a part of those that its ids choose from.
+template <typename Op> std::optional<int64_t> shardedRows(Op op) {
+  auto shard = op->template getAttrOfType<dist::ShardAttr>(dist::kShardAttr);
+  return shard && shard.getDim() == int64_t(op.getAxis()) ? std::optional<int64_t>(shard.getFull()) : std::nullopt;
+}
+
+/// The kernels take an id outside of their rows for one of another part, so that those outside of all parts are clamped before, as gather does.
+template <typename Op> void clampIds(Op op) {
+  std::optional<int64_t> rows = shardedRows(op);
+  if (!rows)
+    return;
+  OpBuilder builder(op);
+  Build b{builder, op.getLoc()};
+  Value ids = op.getIds();
+  auto type = graph::tensorType(ids);
+  bool isUnsigned = type.getElementType().isUnsignedInteger();
+  if (!isUnsigned)
+    ids = b.op<graph::MaxOp>(ids, b.splat(type, 0));
+  if (unsigned bits = type.getElementTypeBitWidth() - !isUnsigned; bits >= 63 || *rows - 1 < int64_t(1) << bits)
+    ids = b.op<graph::MinOp>(ids, b.splat(type, *rows - 1));
+  op.getIdsMutable().assign(ids);
+}
+
 struct ExpandNamedOps : memory::impl::ExpandNamedOpsBase<ExpandNamedOps> {
   void runOnOperation() override {
     // While embeddings can still be told from other gathers.
@@ -258,7 +281,8 @@ struct ExpandNamedOps : memory::impl::ExpandNamedOpsBase<ExpandNamedOps> {
                  PadSlice, NarrowTargets<graph::CrossEntropySumOp>, NarrowTargets<graph::SoftmaxCrossEntropyGradOp>,
                  NarrowIndices<graph::TopKOp>, NarrowIndices<graph::SortOp>>(&getContext());
     if (failed(applyPatternsAndFoldGreedily(getOperation(), std::move(patterns))))
-      signalPassFailure();
+      return signalPassFailure();
+    getOperation()->walk([](Operation *op) { TypeSwitch<Operation *>(op).Case<graph::GatherOp, graph::ScatterAddOp>([](auto op) { clampIds(op); }); });
   }
 };
 } // namespace

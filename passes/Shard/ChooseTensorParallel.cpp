@@ -51,13 +51,13 @@ private:
   double messages; ///< seconds
 };
 
-/// The open classes of parameter dimensions but the sequence, those of the largest parameters first.
+/// The open classes of weights' dimensions, trained or frozen, but the sequence, those of the largest parameters first.
 SmallVector<int> candidates(ModuleOp module, const DimClasses &classes, ArrayRef<std::optional<bool>> fixed) {
   SmallVector<double> weight(classes.size());
   for (auto program : module.getOps<graph::ProgramOp>())
     for (auto [i, argument] : llvm::enumerate(program.getBody().getArguments())) {
       auto role = program.getArgAttrOfType<StringAttr>(i, graph::kRoleAttr);
-      for (int64_t d = 0; role && role.getValue() == "param" && d < tensorType(argument).getRank(); ++d)
+      for (int64_t d = 0; role && (role.getValue() == "param" || role.getValue() == "frozen") && d < tensorType(argument).getRank(); ++d)
         if (int cls = classes.classOf(argument, d); cls != DimClasses::kNone)
           weight[cls] += tensorType(argument).getNumElements();
     }
