@@ -1,6 +1,7 @@
 // --explain as a table for people and as JSON for tools.
 #include "compiler/Explanation.h"
 #include "passes/Support/ParameterNames.h"
+#include "passes/Support/Units.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -20,14 +21,6 @@ constexpr size_t kFirstNumber = 4; ///< columns from here on are numbers, and en
 
 /// Sums of one axis and phase, for each stage.
 using Totals = std::map<std::pair<std::string, std::string>, std::map<int64_t, Share>>;
-
-std::string bytesText(double bytes) {
-  constexpr const char *kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  size_t unit = 0;
-  for (; bytes >= 1024 && unit + 1 < std::size(kUnits); ++unit)
-    bytes /= 1024;
-  return llvm::to_string(llvm::format(unit ? "%.1f " : "%.0f ", bytes)) + kUnits[unit];
-}
 
 std::string secondsText(double seconds) {
   if (seconds < 1e-3)

@@ -1,5 +1,6 @@
 // Sentences about moves. What is said follows from how the value was made and who needs it, never from a model's names.
 #include "passes/Shard/Reasons.h"
+#include "passes/Support/Units.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -183,25 +184,35 @@ std::string Reasons::describeProducts(ArrayRef<Operation *> products) const {
   return "the gradients of " + parameters + " and of what is multiplied by " + (general.size() > 1 ? "them" : "it");
 }
 
+/// The result of another block that arrives as `value`; null if none does.
+OpResult Reasons::passedResult(Value value) const {
+  auto argument = dyn_cast<BlockArgument>(value);
+  graph::CallOp call = argument ? callOf.lookup(argument.getOwner()->getParentOp()) : graph::CallOp();
+  auto result = call ? dyn_cast<OpResult>(call.getInputs()[argument.getArgNumber()]) : OpResult();
+  return result && isa<graph::CallOp>(result.getOwner()) ? result : OpResult();
+}
+
+Value Reasons::savedValue(Value value) const {
+  OpResult result = passedResult(value);
+  if (!result)
+    return {};
+  graph::BlockOp block = cast<graph::CallOp>(result.getOwner()).lookupBlock();
+  auto saves = block->getAttrOfType<IntegerAttr>(graph::kSavesAttr);
+  bool isSaved = saves && result.getResultNumber() + saves.getInt() >= result.getOwner()->getNumResults();
+  return isSaved ? block.getBody().front().getTerminator()->getOperand(result.getResultNumber()) : Value();
+}
+
 /// Where a value comes from, through the call of the block that it is an argument of.
 std::string Reasons::describeSource(Value value) const {
   if (Operation *def = value.getDefiningOp())
     return isa<graph::AddOp>(def) ? "a sum" : "the result of " + describe(def);
-  auto argument = cast<BlockArgument>(value);
-  graph::CallOp call = callOf.lookup(argument.getOwner()->getParentOp());
-  auto result = call ? dyn_cast<OpResult>(call.getInputs()[argument.getArgNumber()]) : OpResult();
-  auto maker = result ? dyn_cast<graph::CallOp>(result.getOwner()) : graph::CallOp();
-  if (!maker)
+  if (Value saved = savedValue(value))
+    return describeSource(saved) + " kept for the backward pass";
+  OpResult result = passedResult(value);
+  if (!result)
     return "an input of the block";
-  graph::BlockOp block = maker.lookupBlock();
-  if (block->hasAttr(graph::kBackwardOfAttr))
-    return "the gradient that comes from the block behind";
-  auto saves = block->getAttrOfType<IntegerAttr>(graph::kSavesAttr);
-  bool isSaved = saves && result.getResultNumber() + saves.getInt() >= maker.getNumResults();
-  if (!isSaved)
-    return "the result of the block before";
-  Value kept = block.getBody().front().getTerminator()->getOperand(result.getResultNumber());
-  return describeSource(kept) + " kept for the backward pass";
+  bool isGradient = cast<graph::CallOp>(result.getOwner()).lookupBlock()->hasAttr(graph::kBackwardOfAttr);
+  return isGradient ? "the gradient that comes from the block behind" : "the result of the block before";
 }
 
 std::string Reasons::describeNeed(ArrayRef<Move> moves, StringRef verb, StringRef what) const {
@@ -320,6 +331,9 @@ Reason Reasons::ofGather(ArrayRef<Move> moves) const {
                   source + " along " + cutAlong;
   else
     reason.text = describeNeed(moves, "need", "all of ") + source + ", which tp cuts along " + cutAlong;
+  if (savedValue(value) && !move.to.isCutOverTp())
+    reason.text += "; kept whole it would take " + bytesText(analysis.bytesHeld(value, move.to) - analysis.bytesHeld(value, move.from)) +
+                   " more for each microbatch between its two passes";
   reason.remedy = fromSequence || toSequence ? "tp=1; --sequence-parallel=off" : "tp=1";
   return reason;
 }

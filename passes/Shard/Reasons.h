@@ -29,6 +29,9 @@ private:
   mlir::Operation *forwardOf(mlir::Operation *op) const;
   Names parametersOf(mlir::Operation *op) const;
   std::string describe(mlir::Operation *op) const;
+  mlir::OpResult passedResult(mlir::Value value) const;
+  /// What was saved as this argument of a backward block; null if nothing was.
+  mlir::Value savedValue(mlir::Value argument) const;
   std::string describeSource(mlir::Value value) const;
   std::string describeProducts(llvm::ArrayRef<mlir::Operation *> products) const;
   /// "rms_norm needs it whole".

@@ -11,9 +11,15 @@ int64_t ShardingAnalysis::batchParts() const {
   return options.mesh.getDp() * (hasMicrobatches ? options.mesh.getMb() : 1);
 }
 
-int64_t ShardingAnalysis::bytesOf(Value value) const {
-  RankedTensorType type = tensorType(value);
-  return type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+/// Bytes of a tensor of `shape` with the elements of `value`.
+static int64_t bytesOfShape(ArrayRef<int64_t> shape, Value value) {
+  return ShapedType::getNumElements(shape) * llvm::divideCeil(tensorType(value).getElementTypeBitWidth(), 8);
+}
+
+int64_t ShardingAnalysis::bytesOf(Value value) const { return bytesOfShape(tensorType(value).getShape(), value); }
+
+int64_t ShardingAnalysis::bytesHeld(Value value, const Placement &placement) const {
+  return bytesOfShape(spell(value, placement, hasMicrobatches).localShape(tensorType(value).getShape(), options.mesh), value);
 }
 
 InFlightDiagnostic ShardingAnalysis::error(Operation *op) {

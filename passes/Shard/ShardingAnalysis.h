@@ -83,6 +83,10 @@ public:
   const ShardingCost &cost() const { return total; }
   /// Spells a placement of `value` as an attribute; `hasMicrobatches` is false in the prologue.
   dist::ShardingAttr spell(mlir::Value value, const Placement &placement, bool hasMicrobatches) const;
+  /// Of the whole tensor.
+  int64_t bytesOf(mlir::Value value) const;
+  /// Of what a rank holds of one microbatch.
+  int64_t bytesHeld(mlir::Value value, const Placement &placement) const;
 
 private:
   struct Choice;
@@ -119,7 +123,6 @@ private:
   int64_t batchParts() const;
   /// Ranks of tp_major and tp_minor; all and 1 where no class is split.
   int64_t ranksOf(bool isMinor) const { return isMinor ? options.mesh.getTpMinor() : options.mesh.getTp() / options.mesh.getTpMinor(); }
-  int64_t bytesOf(mlir::Value value) const;
   double cutOf(int cls, bool isFine) const;
   mlir::InFlightDiagnostic error(mlir::Operation *op);
 

@@ -21,10 +21,13 @@ module attributes {dist.mesh = #dist.mesh<tp = 4, pp = 1, dp = 1, mb = 1>} {
     graph.yield %l#0 : tensor<4xf32>
   }
 
-  // Negative ids count from the end of the whole table, not of the shard.
+  // Negative ids count from the end of the whole table, not of the shard; ids outside of it are clamped to it, for a shard has 0 for those of others.
   // CHECK-LABEL: graph.block @embed
   // CHECK: graph.constant dense<15>
-  // CHECK: graph.gather %{{.*}} {axis = 0 : i64, batch_dims = 0 : i64, dist.shard = #dist.shard<
+  // CHECK: graph.max
+  // CHECK: %[[LAST:.*]] = graph.constant dense<14>
+  // CHECK: %[[IDS:.*]] = graph.min %{{.*}}, %[[LAST]]
+  // CHECK: graph.gather %{{.*}}, %[[IDS]] {axis = 0 : i64, batch_dims = 0 : i64, dist.shard = #dist.shard<
   graph.block @embed(%table: tensor<4x8xf32>, %ids: tensor<6xi32>) -> tensor<6x8xf32> {
     %y = graph.embedding %table, %ids {dist.shard = #dist.shard<dim 0 over {tp} chunk 4 of 15>} : (tensor<4x8xf32>, tensor<6xi32>) -> tensor<6x8xf32>
     graph.yield %y : tensor<6x8xf32>
