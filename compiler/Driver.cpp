@@ -171,6 +171,9 @@ int writeOutput(ModuleOp module, Snapshots &snapshots, const Options &options) {
   if (!options.emit.empty())
     return failed(writeModule(module, options.output)) ? kUserError : 0;
   ManifestInputs inputs = manifestInputs(options, std::move(snapshots.memory));
+  if (snapshots.step)
+    for (auto program : snapshots.step->getOps<graph::ProgramOp>())
+      inputs.modelFlops = countFlops(program.getBody().front());
   if (int code = options.explain ? printExplanation(*snapshots.scheduled, inputs, options.explainAsJson) : 0)
     return code;
   if (options.output.empty())

@@ -1,8 +1,8 @@
 // Collects the lines of --explain. Collectives of blocks bring their reasons from the level that made them; those of
 // the pipeline and of the update get theirs here.
 #include "compiler/Explanation.h"
+#include "compiler/MessageCosts.h"
 #include "dialects/Graph/GraphOps.h"
-#include "passes/Support/CostModel.h"
 #include "passes/Support/ParameterNames.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -61,7 +61,7 @@ class Explainer {
 public:
   Explainer(ModuleOp module, const ManifestInputs &inputs)
       : module(module), inputs(inputs), mesh(module->getAttrOfType<dist::MeshAttr>(dist::kMeshAttr)),
-        order({mesh.getTp(), mesh.getPp(), mesh.getDp()}, inputs.rankOrder) {}
+        costs(module, inputs.rankOrder, inputs.cluster) {}
 
   Explanation run() {
     forEachMessage(module, [&](const Message &message) { add(message); });
@@ -77,7 +77,6 @@ private:
   Reason reasonOfSend(SendOp send, StageOp stage);
   template <typename Op> Reason reasonOfBuffers(Op op, StageOp stage);
   Reason reasonOfTied(ReduceTiedOp tied, StageOp stage);
-  const Link &linkOf(const Message &message);
   /// The prologue comes before everything, though only a later stage may need it.
   std::tuple<bool, size_t, size_t> place(const Line &line) const {
     constexpr llvm::StringLiteral kPhases[] = {"prologue", "forward", "backward", "update"};
@@ -90,15 +89,13 @@ private:
   ModuleOp module;
   const ManifestInputs &inputs;
   dist::MeshAttr mesh;
-  RankOrder order;
   Explanation explanation;
   std::vector<std::string> blocks; ///< in the order of the program
   /// What is one line: the operation of a block, or, outside of blocks, what would read the same.
   using Key =
       std::tuple<Operation *, std::string, std::string, std::string, std::string, std::string, SmallVector<int64_t>>;
   std::map<Key, size_t> known;
-  /// By axis, stage, and the other stage or the tied group.
-  std::map<std::tuple<std::string, int64_t, int64_t>, const Link *> links;
+  MessageCosts costs;
 };
 
 void Explainer::add(const Message &message) {
@@ -132,7 +129,7 @@ void Explainer::add(const Message &message) {
   kept.reason.parameters = generalizeNames(names);
   Share share{message.times,
               message.bytes,
-              message.times * messageSeconds(message.kind, message.tensorBytes, message.ranks, linkOf(message)),
+              message.times * costs.secondsOf(message),
               {},
               message.to};
   if (graph::CallOp call = message.call; call && call.getLayer())
@@ -192,39 +189,6 @@ Reason Explainer::reasonOfTied(ReduceTiedOp tied, StageOp stage) {
   return {formatv("{0} is used in stages {1}, each of which has a copy: their gradients are summed",
                   joinNames(parameters), stages),
           "pp=1; a parameter of its own for each use", parameters};
-}
-
-/// That of the slowest of the groups that a stage takes part in.
-const Link &Explainer::linkOf(const Message &message) {
-  StageOp stage = message.stage;
-  int64_t index = stage.getIndex();
-  auto tied = dyn_cast_or_null<ReduceTiedOp>(message.op);
-  const Link *&slowest = links[{message.axis, index, tied ? int64_t(tied.getGroup()) : message.to}];
-  if (slowest)
-    return *slowest;
-  RankGroups groups;
-  if (message.kind == "send")
-    groups = order.getStageGroups({index, message.to});
-  else if (message.axis == "tp")
-    groups = order.getTpGroups();
-  else if (message.axis == dist::stringifyAxis(dist::Axis::TPMajor))
-    groups = order.getTpMajorGroups(mesh.getTpMinor());
-  else if (message.axis == dist::stringifyAxis(dist::Axis::TPMinor))
-    groups = order.getTpMinorGroups(mesh.getTpMinor());
-  else if (message.axis == "dp")
-    groups = order.getDpGroups();
-  else if (tied)
-    groups = order.getStageGroups(tied.getStages());
-  else
-    groups = order.getNormGroups(isSharedByReplicas(module));
-  slowest = &inputs.cluster.inNode;
-  for (const std::vector<int64_t> &group : groups) {
-    auto isHere = [&](int64_t rank) { return order.coordinatesOf(rank).pp == index; };
-    if (const Link &link = inputs.cluster.linkOf(group);
-        llvm::any_of(group, isHere) && link.bytesPerSecond < slowest->bytesPerSecond)
-      slowest = &link;
-  }
-  return *slowest;
 }
 
 void Explainer::addPaddings() {

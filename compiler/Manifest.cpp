@@ -2,8 +2,9 @@
 #include "compiler/Manifest.h"
 #include "compiler/ManifestParameters.h"
 #include "compiler/Traffic.h"
-#include "passes/Schedule/ScheduleTiming.h"
+#include "compiler/StepSimulation.h"
 #include "passes/Schedule/StageSchedule.h"
+#include "passes/Support/CostModel.h"
 #include "passes/Support/Flops.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <set>
@@ -30,11 +31,10 @@ private:
   json::Array ranks();
   json::Array collectives(const Traffic &traffic);
   json::Array transfers(const Traffic &traffic);
-  json::Object schedule();
+  json::Object schedule(const Schedule &orders, const ScheduleTiming &timing);
   json::Array classes();
   json::Array layersPerStage();
-  void addFlops(json::Object &manifest);
-  double secondsOf(StageOp stage, TaskKind kind);
+  void addFlops(json::Object &manifest, double stepSeconds);
 
   ModuleOp module;
   const ManifestInputs &inputs;
@@ -71,8 +71,14 @@ json::Object ManifestWriter::makeManifest() {
   manifest["ranks"] = ranks();
   manifest["collectives"] = collectives(traffic);
   manifest["transfers"] = transfers(traffic);
-  manifest["schedule"] = schedule();
-  addFlops(manifest);
+  Schedule orders;
+  for (StageOp stage : stages)
+    orders.push_back(readOrder(stage));
+  StepCosts costs = stageCosts(module, inputs.rankOrder, inputs.cluster);
+  StepTiming timing = simulateStep(orders, collectTransfers(module), costs, order, inputs.cluster);
+  manifest["schedule"] = schedule(orders, timing.schedule);
+  manifest["step_time_us"] = timing.seconds * 1e6;
+  addFlops(manifest, timing.seconds);
   return manifest;
 }
 
@@ -179,26 +185,15 @@ json::Array ManifestWriter::transfers(const Traffic &traffic) {
   return array;
 }
 
-double ManifestWriter::secondsOf(StageOp stage, TaskKind kind) {
-  TaskOp task = stage.getTask(kind);
-  return task ? countFlops(task.getBody().front()).total() / inputs.flopsPerSecond : 0;
-}
-
-json::Object ManifestWriter::schedule() {
-  Schedule orders;
-  ScheduleCosts costs;
+json::Object ManifestWriter::schedule(const Schedule &orders, const ScheduleTiming &timing) {
   json::Array orderTexts, live;
-  for (StageOp stage : stages) {
-    StageOrder &actions = orders.emplace_back(readOrder(stage));
-    costs.tasks.push_back({{secondsOf(stage, TaskKind::Forward), secondsOf(stage, TaskKind::Backward),
-                     secondsOf(stage, TaskKind::WeightGradient)}});
+  for (const StageOrder &actions : orders) {
     json::Array texts;
     for (Action action : actions)
       texts.push_back(toString(action));
     orderTexts.push_back(std::move(texts));
     live.push_back(countLive(actions));
   }
-  ScheduleTiming timing = timeSchedule(orders, collectTransfers(module), costs);
   return json::Object{{"name", inputs.schedule},
                       {"order", std::move(orderTexts)},
                       {"makespan_us", timing.makespan * 1e6},
@@ -208,13 +203,28 @@ json::Object ManifestWriter::schedule() {
                       {"live", std::move(live)}};
 }
 
-void ManifestWriter::addFlops(json::Object &manifest) {
+/// The element type in which most of the products are.
+std::string mostUsedType(ModuleOp module) {
+  std::map<std::string, int64_t> flops;
+  module.walk([&](graph::EinsumOp einsum) {
+    flops[dtypeName(getElementTypeOrSelf(einsum.getLhs().getType()))] += countFlops(einsum).contractions;
+  });
+  auto most = llvm::max_element(flops, [](auto &a, auto &b) { return a.second < b.second; });
+  return most == flops.end() ? "f32" : most->first;
+}
+
+/// Utilisation is what the model asks for, of what all devices could do in the time.
+void ManifestWriter::addFlops(json::Object &manifest, double stepSeconds) {
   Flops flops;
   for (StageOp stage : stages)
     for (TaskOp task : stage.getBody().getOps<TaskOp>())
       flops += countFlops(task.getBody().front()) * (runsPerStep(task.getKind(), mesh) * mesh.getTp() * mesh.getDp());
   manifest["flops_per_step"] = flops.contractions + flops.attention;
-  manifest["model_flops_per_step"] = flops.contractions + flops.fullAttention - flops.recomputed;
+  Flops model = inputs.modelFlops.value_or(flops);
+  manifest["model_flops_per_step"] = model.ofModel(/*inFull=*/true);
+  double peak = peakFlops(inputs.cluster, mesh.getRanks(), mostUsedType(module));
+  manifest["mfu"] = model.ofModel(/*inFull=*/true) / stepSeconds / peak;
+  manifest["mfu_causal"] = model.ofModel(/*inFull=*/false) / stepSeconds / peak;
 }
 } // namespace
 

@@ -3,6 +3,7 @@
 
 #include "compiler/RankOrder.h"
 #include "passes/Support/Cluster.h"
+#include "passes/Support/Flops.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
@@ -26,7 +27,7 @@ struct ManifestInputs {
   std::string stages = "auto";
   int64_t zero = 0;
   std::vector<StageMemory> memory; ///< of each stage; may be empty
-  double flopsPerSecond = 2e10;    ///< of one rank; turns FLOPs into times of tasks
+  std::optional<Flops> modelFlops; ///< of the step before anything was cut; if not known, those of all ranks stand for it
 };
 
 /// The manifest of a scheduled module.

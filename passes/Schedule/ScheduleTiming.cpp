@@ -37,22 +37,10 @@ private:
         return false;
       start = std::max(start, producer->second + (transfer.from == stage ? 0 : costs.communication));
     }
-    double end = start + duration(costs.tasks[stage][action.chunk], action.kind);
+    double end = start + durationOf(action, costs.tasks[stage][action.chunk], split);
     spans[stage].push_back({start, end});
     ends[{stage, action.kind, action.chunk, action.microbatch}] = end;
     return true;
-  }
-
-  double duration(const TaskCosts &cost, Action::Kind kind) const {
-    switch (kind) {
-    case Action::Forward:
-      return cost.forward;
-    case Action::Backward:
-      return cost.backward + (split ? 0 : cost.weightGradient);
-    case Action::WeightGradient:
-      return cost.weightGradient;
-    }
-    llvm_unreachable("a kind of action");
   }
 
   const Schedule &schedule;
@@ -64,14 +52,30 @@ private:
 };
 } // namespace
 
+double p3d::durationOf(Action action, const TaskCosts &cost, bool split) {
+  switch (action.kind) {
+  case Action::Forward:
+    return cost.forward;
+  case Action::Backward:
+    return cost.backward + (split ? 0 : cost.weightGradient);
+  case Action::WeightGradient:
+    return cost.weightGradient;
+  }
+  llvm_unreachable("a kind of action");
+}
+
 ScheduleCosts ScheduleCosts::uniform(int64_t stages, TaskCosts stage, double communication, int64_t chunks) {
   TaskCosts part{stage.forward / chunks, stage.backward / chunks, stage.weightGradient / chunks};
   return {std::vector(stages, std::vector(chunks, part)), communication};
 }
 
 ScheduleTiming p3d::timeSchedule(const Schedule &schedule, ArrayRef<Transfer> transfers, const ScheduleCosts &costs) {
+  return summarize(Timer(schedule, transfers, costs).run());
+}
+
+ScheduleTiming p3d::summarize(std::vector<std::vector<ActionSpan>> spans) {
   ScheduleTiming timing;
-  timing.spans = Timer(schedule, transfers, costs).run();
+  timing.spans = std::move(spans);
   double first = std::numeric_limits<double>::infinity(), last = 0, busyOfAll = 0, busyOfLongest = 0;
   for (const auto &spans : timing.spans) {
     if (spans.empty())

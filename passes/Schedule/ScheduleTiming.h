@@ -11,6 +11,9 @@ struct TaskCosts {
   double forward, backward, weightGradient;
 };
 
+/// Of `action` in a schedule that splits backwards or does not.
+double durationOf(Action action, const TaskCosts &cost, bool split);
+
 struct ScheduleCosts {
   std::vector<std::vector<TaskCosts>> tasks; ///< of each stage, of each of its chunks
   double communication = 0;                  ///< added where a value comes from another stage
@@ -30,6 +33,9 @@ struct ScheduleTiming {
   double bubble = 0;                          ///< 1 - busy / makespan, busy the mean over the stages
   double bubbleSpan = 0; ///< 1 - busy / stageSpan, busy of the stage with the longest span (arXiv 2401.10241)
 };
+
+/// What follows from when the actions of each stage run.
+ScheduleTiming summarize(std::vector<std::vector<ActionSpan>> spans);
 
 /// Times `schedule`, which passed the checker.
 ScheduleTiming timeSchedule(const Schedule &schedule, llvm::ArrayRef<Transfer> transfers, const ScheduleCosts &costs);

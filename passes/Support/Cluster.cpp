@@ -98,13 +98,17 @@ llvm::Expected<Cluster> p3d::parseCluster(llvm::StringRef text, llvm::StringRef 
     return fail(file + ": has no field 'name'; expected a text");
 
   constexpr double kMicro = 1e-6;
-  double nodes = 0, devices = 0;
+  double nodes = 0, devices = 0, cores = 0;
   llvm::SmallVector<Field> fields{{"", "nodes", &nodes, 1, /*isOptional=*/true},
                                   {"", "devices_per_node", &devices, 1, /*isOptional=*/true},
                                   {"", "memory_bytes", &cluster.memoryBytes},
                                   {"", "memory_bytes_per_second", &cluster.memoryBytesPerSecond},
                                   {"efficiency", "compute", &cluster.computeEfficiency, 1, false, 1},
+                                  {"efficiency", "attention", &cluster.attentionEfficiency, 1, true, 1},
+                                  {"efficiency", "attention_gradient", &cluster.attentionGradientEfficiency, 1, true, 1},
                                   {"efficiency", "memory", &cluster.memoryEfficiency, 1, false, 1},
+                                  {"", "launch_us", &cluster.launchSeconds, kMicro, /*isOptional=*/true},
+                                  {"", "cores_per_node", &cores, 1, /*isOptional=*/true},
                                   {"in_node", "bytes_per_second", &cluster.inNode.bytesPerSecond},
                                   {"in_node", "latency_us", &cluster.inNode.latencySeconds, kMicro},
                                   {"between_nodes", "bytes_per_second", &cluster.betweenNodes.bytesPerSecond},
@@ -114,9 +118,15 @@ llvm::Expected<Cluster> p3d::parseCluster(llvm::StringRef text, llvm::StringRef 
   Reader reader(*root, file);
   if (llvm::Error error = reader.checkNames(fields))
     return std::move(error);
+  cluster.attentionEfficiency = cluster.attentionGradientEfficiency = 0;
   for (const Field &field : fields)
     if (llvm::Error error = reader.read(field))
       return std::move(error);
+  // A description that says nothing of attention takes it for products like others.
+  for (double *efficiency : {&cluster.attentionEfficiency, &cluster.attentionGradientEfficiency})
+    if (*efficiency == 0)
+      *efficiency = cluster.computeEfficiency;
+  cluster.cores = std::ceil(cores);
   if (nodes == 0 && devices == 0)
     return cluster;
   // The two make sense together only, and both are counts.

@@ -23,7 +23,10 @@ struct Cluster {
   int64_t nodes = 0, devicesPerNode = 0; ///< 0 if the description leaves the size open
   double memoryBytes = 0, memoryBytesPerSecond = 0;
   std::map<std::string, double> flopsPerSecond;       ///< peak by element type: f64, f32, f16, bf16
-  double computeEfficiency = 1, memoryEfficiency = 1; ///< what a good kernel reaches of the peaks
+  // What a good kernel reaches of the peaks: matrix products, attention and its gradient of that of their element type.
+  double computeEfficiency = 1, attentionEfficiency = 1, attentionGradientEfficiency = 1, memoryEfficiency = 1;
+  double launchSeconds = 0; ///< of an operation beside its work
+  int64_t cores = 0;        ///< of a node, which its devices share; 0 where each device computes for itself
   Link inNode, betweenNodes;
 
   int64_t nodeOf(int64_t rank) const { return rank / devicesPerNode; }

@@ -43,9 +43,29 @@ double p3d::messageSeconds(llvm::StringRef kind, double bytes, int64_t ranks, co
   llvm_unreachable("a kind of message");
 }
 
-double p3d::workSeconds(double flops, double bytes, llvm::StringRef dtype, const Cluster &cluster) {
+static double peakOf(const Cluster &cluster, llvm::StringRef dtype) {
   auto peak = cluster.flopsPerSecond.find(dtype.str());
-  double flopsPerSecond = peak == cluster.flopsPerSecond.end() ? cluster.flopsPerSecond.at("f32") : peak->second;
-  return std::max(flops / (flopsPerSecond * cluster.computeEfficiency),
+  return peak == cluster.flopsPerSecond.end() ? cluster.flopsPerSecond.at("f32") : peak->second;
+}
+
+double p3d::peakFlops(const Cluster &cluster, int64_t ranks, llvm::StringRef dtype) {
+  int64_t nodes = llvm::divideCeil(ranks, cluster.devicesPerNode);
+  return peakOf(cluster, dtype) * (cluster.cores > 0 ? std::min(ranks, nodes * cluster.cores) : ranks);
+}
+
+static double efficiencyOf(Work work, const Cluster &cluster) {
+  switch (work) {
+  case Work::Product:
+    return cluster.computeEfficiency;
+  case Work::Attention:
+    return cluster.attentionEfficiency;
+  case Work::AttentionGradient:
+    return cluster.attentionGradientEfficiency;
+  }
+  llvm_unreachable("a kind of work");
+}
+
+double p3d::workSeconds(double flops, double bytes, llvm::StringRef dtype, const Cluster &cluster, Work work) {
+  return std::max(flops / (peakOf(cluster, dtype) * efficiencyOf(work, cluster)),
                   bytes / (cluster.memoryBytesPerSecond * cluster.memoryEfficiency));
 }

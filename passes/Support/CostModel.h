@@ -23,8 +23,14 @@ double transferSeconds(double bytes, const Link &link);
 /// The same by the name of the kind: all_reduce, all_gather, reduce_scatter, all_to_all, or send (between two ranks).
 double messageSeconds(llvm::StringRef kind, double bytes, int64_t ranks, const Link &link);
 
+/// FLOP/s of `ranks` devices at their peak; those that share cores have the cores' alone.
+double peakFlops(const Cluster &cluster, int64_t ranks, llvm::StringRef dtype);
+
+/// What reaches its own part of the peak: see the efficiencies of a Cluster.
+enum class Work { Product, Attention, AttentionGradient };
+
 /// Seconds of work on one device: the longer of arithmetic and memory traffic. `dtype` is an element type; one without
 /// a peak of its own counts as f32.
-double workSeconds(double flops, double bytes, llvm::StringRef dtype, const Cluster &cluster);
+double workSeconds(double flops, double bytes, llvm::StringRef dtype, const Cluster &cluster, Work work = Work::Product);
 
 } // namespace p3d

@@ -13,11 +13,13 @@ Flops &Flops::operator+=(const Flops &other) {
   fullAttention += other.fullAttention;
   elements += other.elements;
   recomputed += other.recomputed;
+  fullRecomputed += other.fullRecomputed;
   return *this;
 }
 
 Flops Flops::operator*(int64_t times) const {
-  return {contractions * times, attention * times, fullAttention * times, elements * times, recomputed * times};
+  return {contractions * times, attention * times,  fullAttention * times,
+          elements * times,     recomputed * times, fullRecomputed * times};
 }
 
 namespace {
@@ -72,8 +74,10 @@ Flops p3d::countFlops(Operation *op) {
           })
           .Case<ConstantOp, ReshapeOp, BroadcastOp, YieldOp>([](Operation *) { return Flops(); })
           .Default([](Operation *other) { return elementFlops(other); });
-  if (isRecomputed(op))
-    flops.recomputed = flops.contractions + flops.fullAttention;
+  if (isRecomputed(op)) {
+    flops.recomputed = flops.contractions + flops.attention;
+    flops.fullRecomputed = flops.contractions + flops.fullAttention;
+  }
   return flops;
 }
 

@@ -12,7 +12,12 @@ struct Flops {
   int64_t fullAttention = 0; ///< the same, causal ones counted in full
   int64_t elements = 0;      ///< one for each element of the result of any other op
   int64_t recomputed = 0;    ///< of contractions and attention, those that a backward block repeats from its forward block
+  int64_t fullRecomputed = 0; ///< the same of contractions and full attention
 
+  /// What the model asks for, attention in full or causal ones counted half.
+  int64_t ofModel(bool inFull) const {
+    return contractions + (inFull ? fullAttention - fullRecomputed : attention - recomputed);
+  }
   /// What is executed.
   int64_t total() const { return contractions + attention + elements; }
   Flops &operator+=(const Flops &other);

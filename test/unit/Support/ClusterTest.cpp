@@ -42,6 +42,23 @@ TEST(Cluster, ReadsEveryField) {
   EXPECT_EQ(cluster->memoryEfficiency, 0.75);
   EXPECT_EQ(cluster->inNode.bytesPerSecond, 5e9);
   EXPECT_DOUBLE_EQ(cluster->betweenNodes.latencySeconds, 7e-6);
+  // What a description need not say.
+  EXPECT_EQ(cluster->attentionEfficiency, 0.5);
+  EXPECT_EQ(cluster->launchSeconds, 0);
+  EXPECT_EQ(cluster->cores, 0);
+}
+
+TEST(Cluster, ReadsOptionalFields) {
+  json::Object object = description();
+  object["efficiency"] = json::Object{{"compute", 0.5}, {"attention", 0.25}, {"attention_gradient", 0.125}, {"memory", 1}};
+  object["launch_us"] = 3;
+  object["cores_per_node"] = 2;
+  llvm::Expected<Cluster> cluster = parse(std::move(object));
+  ASSERT_TRUE(bool(cluster)) << llvm::toString(cluster.takeError());
+  EXPECT_EQ(cluster->attentionEfficiency, 0.25);
+  EXPECT_EQ(cluster->attentionGradientEfficiency, 0.125);
+  EXPECT_DOUBLE_EQ(cluster->launchSeconds, 3e-6);
+  EXPECT_EQ(cluster->cores, 2);
 }
 
 TEST(Cluster, LinkOfAGroup) {

@@ -74,6 +74,9 @@ protected:
     inputs.schedule = "1f1b";
     inputs.cluster.nodes = 2;
     inputs.cluster.devicesPerNode = 4;
+    inputs.cluster.memoryBytesPerSecond = 1e9;
+    inputs.cluster.flopsPerSecond = {{"f32", 1e9}};
+    inputs.cluster.inNode = inputs.cluster.betweenNodes = {1e9, 1e-6};
   }
 
   static std::string print(const llvm::json::Value &value) {

@@ -1,0 +1,20 @@
+// A step of all ranks, simulated: the tasks of each stage in their order, begun when what they need has arrived. All
+// ranks of a stage do the same at the same time, so one stands for all of them. Where the devices of a node share its
+// cores, those that compute at the same time share its speed.
+#pragma once
+
+#include "compiler/StageCosts.h"
+
+namespace p3d {
+
+struct StepTiming {
+  ScheduleTiming schedule; ///< from the first F on
+  double seconds = 0;      ///< from the prologue to the end of the last update
+  double synchronize = 0, update = 0; ///< of that, what stands behind the last backward of the slowest stage
+};
+
+/// `schedule` passed the checker. The last updates wait for the norm of the gradient, and that for all stages.
+StepTiming simulateStep(const Schedule &schedule, llvm::ArrayRef<Transfer> transfers, const StepCosts &costs,
+                        const RankOrder &order, const Cluster &cluster);
+
+} // namespace p3d
