@@ -23,8 +23,10 @@ RULES = [
     # Emitted code calls the kernels by their C ABI, and lays out the plans that they take.
     ("passes/Lower/", ["dialects/", "passes/Lower/", "passes/Support/", ABI, "kernels/Kernels.h"], True),
     ("passes/", ["dialects/", "passes/{part}/", "passes/Support/", ABI], True),
+    ("compiler/tools/", ["compiler/", "dialects/", "passes/", "frontend/", ABI], True),
     ("compiler/", ["compiler/", "dialects/", "passes/", ABI], True),
-    ("frontend/", ["frontend/"], True),
+    # Models are written in the dialect that comes in.
+    ("frontend/", ["frontend/", "dialects/StableHLO/"], True),
     ("test/", ["test/", "compiler/", "dialects/", "passes/", "runtime/", "kernels/", "frontend/"], True),
 ]
 INCLUDE = re.compile(r'^\s*(?:#\s*)?include\s+["<]([^">]+)[">]')
