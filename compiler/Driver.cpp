@@ -150,6 +150,7 @@ ManifestInputs manifestInputs(const Options &options, std::vector<StageMemory> m
   inputs.schedule = options.schedule;
   inputs.stages = options.stages;
   inputs.zero = options.zero;
+  inputs.recompute = options.recompute;
   inputs.memory = std::move(memory);
   return inputs;
 }

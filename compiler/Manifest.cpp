@@ -93,6 +93,7 @@ json::Object ManifestWriter::makePlan() {
   plan["classes"] = classes();
   plan["schedule"] = inputs.schedule;
   plan["zero"] = inputs.zero;
+  plan["recompute"] = inputs.recompute;
   plan["sharding"] = std::move(parameters);
   return plan;
 }

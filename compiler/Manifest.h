@@ -26,6 +26,7 @@ struct ManifestInputs {
   std::string schedule;
   std::string stages = "auto";
   int64_t zero = 0;
+  std::string recompute;
   std::vector<StageMemory> memory; ///< of each stage; may be empty
   std::optional<Flops> modelFlops; ///< of the step before anything was cut; if not known, those of all ranks stand for it
 };

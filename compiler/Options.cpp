@@ -23,6 +23,7 @@ cl::opt<std::string> microbatchesFlag("microbatches", cl::desc("microbatches per
 cl::opt<std::string> scheduleFlag("schedule", cl::desc("gpipe or 1f1b (1f1b)"), cl::init("1f1b"), cl::value_desc("name"), cl::cat(category));
 cl::opt<std::string> stagesFlag("stages", cl::desc("auto, or the layers of each stage like 20,20,20,20 (auto)"), cl::init("auto"), cl::value_desc("counts"), cl::cat(category));
 cl::opt<std::string> sequenceParallelFlag("sequence-parallel", cl::desc("auto: tp cuts the sequence between matrix products where that is cheaper; on: wherever it can; off: never (auto)"), cl::init("auto"), cl::value_desc("when"), cl::cat(category));
+cl::opt<std::string> recomputeFlag("recompute", cl::desc("what the backward pass computes again instead of reading it: none, selective (attention, norms, activations) or full (all but the inputs of each layer) (none)"), cl::init("none"), cl::value_desc("what"), cl::cat(category));
 cl::opt<std::string> zeroFlag("zero", cl::desc("what dp cuts: 0 nothing, 1 the optimizer's state, 2 gradients too, 3 parameters too (0)"), cl::init("0"), cl::value_desc("stage"), cl::cat(category));
 cl::opt<std::string> gradReduceFlag("grad-reduce", cl::desc("in which type gradients are accumulated and reduced: f32 or bf16 (f32)"), cl::init("f32"), cl::value_desc("type"), cl::cat(category));
 cl::opt<std::string> planFlag("plan", cl::desc("a plan.json to obey: that of another compile, perhaps edited"), cl::value_desc("file"), cl::cat(category));
@@ -170,7 +171,7 @@ bool obeyPlan() {
   llvm::consumeError(given.takeError());
   llvm::consumeError(said.takeError());
   return (isSame || obey(meshFlag, planned->mesh)) && obey(rankOrderFlag, planned->rankOrder) && obey(microbatchesFlag, planned->microbatches) &&
-         obey(stagesFlag, planned->stages) && obey(scheduleFlag, planned->schedule) && obey(zeroFlag, planned->zero);
+         obey(stagesFlag, planned->stages) && obey(scheduleFlag, planned->schedule) && obey(zeroFlag, planned->zero) && obey(recomputeFlag, planned->recompute);
 }
 
 /// The explanation is of the whole compile.
@@ -185,7 +186,7 @@ bool validate() {
     return complain((inputFlag.empty() ? "no model is given" : "more than one model is given: " + llvm::join(inputFlag, ", ")) +
                     "; usage: p3dc MODEL.mlir --mesh=4x4x2 -o DIR");
   return isOneOf("rank-order", rankOrderFlag, {"tp-dp-pp", "tp-pp-dp"}) && isOneOf("schedule", scheduleFlag, {"gpipe", "1f1b"}) &&
-         isOneOf("sequence-parallel", sequenceParallelFlag, {"auto", "on", "off"}) && isOneOf("grad-reduce", gradReduceFlag, {"f32", "bf16"}) && isOneOf("zero", zeroFlag, {"0", "1", "2", "3"}) && isOneOf("target", targetFlag, {"cpu", "cuda"}) && isOneOf("optimizer", optimizerFlag, {"adamw", "sgd", "none"}) && isRegex("params", paramsFlag) && isRegex("inputs", inputsFlag) &&
+         isOneOf("sequence-parallel", sequenceParallelFlag, {"auto", "on", "off"}) && isOneOf("grad-reduce", gradReduceFlag, {"f32", "bf16"}) && isOneOf("recompute", recomputeFlag, {"none", "selective", "full"}) && isOneOf("zero", zeroFlag, {"0", "1", "2", "3"}) && isOneOf("target", targetFlag, {"cpu", "cuda"}) && isOneOf("optimizer", optimizerFlag, {"adamw", "sgd", "none"}) && isRegex("params", paramsFlag) && isRegex("inputs", inputsFlag) &&
          isRegex("freeze", freezeFlag) && (explainFlag.empty() || isOneOf("explain", explainFlag, {"text", "json"})) && validateLevels() && validateExplain();
 }
 } // namespace
@@ -228,6 +229,7 @@ std::optional<Options> Options::parse(int argc, char **argv) {
   options.rankOrder = rankOrderFlag;
   options.sequenceParallel = sequenceParallelFlag;
   options.zero = zeroFlag[0] - '0';
+  options.recompute = recomputeFlag;
   options.gradReduce = gradReduceFlag;
   options.plan = planFlag;
   options.schedule = scheduleFlag;

@@ -18,6 +18,7 @@ struct Options {
   std::string sequenceParallel = "auto"; ///< or on, off
   std::string schedule;
   std::string stages;             ///< "auto" or layer counts "20,20,20,20"
+  std::string recompute = "none"; ///< --recompute: what the backward pass computes again
   int64_t zero = 0;               ///< --zero: what is cut over dp, 0 to 3
   std::string gradReduce = "f32"; ///< or bf16: the type in which gradients are added
   std::string plan;               ///< path of a plan.json; empty if not given

@@ -47,7 +47,7 @@ void buildImport(OpPassManager &passes, const Options &options) {
 }
 
 void buildAutodiff(OpPassManager &passes, const Options &options) {
-  passes.addPass(createDifferentiatePass({options.optimizer, "none"}));
+  passes.addPass(createDifferentiatePass({options.optimizer, options.recompute}));
   passes.addPass(createWidenProductsPass());
   passes.addPass(createNarrowParametersPass());
 }

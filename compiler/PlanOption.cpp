@@ -9,7 +9,7 @@ using llvm::formatv;
 namespace json = llvm::json;
 
 namespace {
-constexpr llvm::StringRef kFields[] = {"version", "model", "mesh", "rank_order", "microbatches", "stages", "schedule", "zero", "classes", "sharding"};
+constexpr llvm::StringRef kFields[] = {"version", "model", "mesh", "rank_order", "microbatches", "stages", "schedule", "zero", "recompute", "classes", "sharding"};
 
 class Reader {
 public:
@@ -37,6 +37,8 @@ public:
     if (llvm::Error error = readText("rank_order", flags.rankOrder))
       return std::move(error);
     if (llvm::Error error = readText("schedule", flags.schedule))
+      return std::move(error);
+    if (llvm::Error error = readText("recompute", flags.recompute))
       return std::move(error);
     if (llvm::Error error = readNumbers("microbatches", flags.microbatches))
       return std::move(error);

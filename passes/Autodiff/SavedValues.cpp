@@ -23,7 +23,7 @@ bool isRecomputable(Operation *op, Recompute policy) {
   case Recompute::None:
     return isCheap(op);
   case Recompute::Selective:
-    return isCheap(op) || isa<LayerNormOp, RmsNormOp, SoftmaxOp, RopeOp>(op);
+    return isCheap(op) || isa<AttentionOp, LayerNormOp, RmsNormOp, SoftmaxOp, RopeOp>(op);
   case Recompute::Full:
     return true;
   }

@@ -8,7 +8,7 @@ namespace p3d {
 
 enum class Recompute {
   None,      ///< keep operands of contractions, inputs of named ops and statistics; compute the rest again from them
-  Selective, ///< norms, softmax and rope are computed again as well, and nothing is kept that cheaper ops give
+  Selective, ///< attention, norms, softmax and rope are computed again as well, and nothing is kept that cheaper ops give
   Full       ///< keep the arguments alone
 };
 

@@ -87,6 +87,7 @@ refused(edit(base, lambda plan: plan.update(schedule=1)), 'field "schedule" is n
 refused(edit(base, lambda plan: plan.update(stages=["4"])), 'field "stages": "4" is no whole number')
 refused(edit(base, lambda plan: plan.update(schedule="2f2b")), "--schedule=2f2b: expected")
 refused(edit(base, lambda plan: plan.update(zero=4)), "--zero=4: expected")
+refused(edit(base, lambda plan: plan.update(recompute="some")), "--recompute=some: expected")
 refused(base, f"--mesh=2x2x1 contradicts --plan={base}, which says tp=4,pp=2,dp=1; leave out the flag, or change the plan", "--mesh=2x2x1")
 refused(base, "which says 4,4; leave out the flag, or change the plan", "--stages=5,3")
 refused(edit(base, lambda plan: plan["classes"][0]["dims"].update({"batch.one": [0]})), "class 0, batch.one: no argument of the model has this name")
