@@ -1,6 +1,7 @@
 // Counts collectives and transfers. Ring volumes: all-reduce 2(n-1)/n of the tensor, the others (n-1)/n of the whole
 // tensor.
 #include "compiler/Traffic.h"
+#include "dialects/Graph/TensorBytes.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <map>
 #include <tuple>
@@ -47,10 +48,7 @@ StringRef Message::getPhase() const {
 }
 
 namespace {
-int64_t countBytes(Type type) {
-  auto tensor = cast<RankedTensorType>(type);
-  return tensor.getNumElements() * llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
-}
+int64_t countBytes(Type type) { return graph::bytesOf(cast<RankedTensorType>(type)); }
 
 class Walker {
 public:

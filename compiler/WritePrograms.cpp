@@ -22,11 +22,6 @@ int complain(const Twine &text) {
 
 int complain(const Twine &path, std::error_code error) { return complain(path + ": " + error.message()); }
 
-int64_t bytesOf(exec::BufferOp buffer) {
-  MemRefType memory = buffer.getMemory();
-  return memory.getNumElements() * llvm::divideCeil(memory.getElementTypeBitWidth(), 8);
-}
-
 StageMemory measureProgram(exec::ProgramOp program) {
   StageMemory memory;
   memory.total = program.getArenaBytes().value_or(0);
@@ -36,16 +31,16 @@ StageMemory measureProgram(exec::ProgramOp program) {
     bool isState = buffer->hasAttr("exec.state_of");
     switch (buffer.getKind()) {
     case pipe::BufferKind::Parameter:
-      (isState ? memory.optimizer : memory.params) += bytesOf(buffer);
+      (isState ? memory.optimizer : memory.params) += exec::bytesOf(buffer.getMemory());
       break;
     case pipe::BufferKind::Gradient:
-      memory.grads += bytesOf(buffer);
+      memory.grads += exec::bytesOf(buffer.getMemory());
       break;
     case pipe::BufferKind::Activation:
-      memory.activations += bytesOf(buffer) * program.getSlots();
+      memory.activations += exec::bytesOf(buffer.getMemory()) * program.getSlots();
       break;
     case pipe::BufferKind::Receive:
-      memory.activations += bytesOf(buffer);
+      memory.activations += exec::bytesOf(buffer.getMemory());
       break;
     case pipe::BufferKind::Input:
     case pipe::BufferKind::Complete:

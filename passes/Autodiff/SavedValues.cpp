@@ -1,4 +1,5 @@
 #include "passes/Autodiff/SavedValues.h"
+#include "dialects/Graph/TensorBytes.h"
 #include "passes/Autodiff/Sweep.h"
 
 using namespace mlir;
@@ -6,10 +7,7 @@ using namespace p3d;
 using namespace p3d::graph;
 
 namespace {
-int64_t bytesOf(Value value) {
-  auto type = tensorType(value);
-  return type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
-}
+int64_t bytesOf(Value value) { return graph::bytesOf(tensorType(value)); }
 
 bool isView(Operation *op) { return isa<ReshapeOp, TransposeOp, SliceOp, BroadcastOp, ConvertOp>(op); }
 

@@ -1,4 +1,5 @@
 #include "passes/Lower/CommandLowering.h"
+#include "dialects/Graph/TensorBytes.h"
 #include "passes/Lower/KernelMapping.h"
 #include "runtime/include/p3d/runtime.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -132,7 +133,7 @@ LogicalResult CommandLowering::lower(exec::StartOp op) {
 
 LogicalResult CommandLowering::lower(exec::ViewOp op) {
   Value address = at(op.getSource());
-  int64_t elementBytes = memoryOf(op.getSource()).getElementTypeBitWidth() / 8;
+  int64_t elementBytes = graph::elementBytes(memoryOf(op.getSource()));
   if (op.getStart())
     address = llvm.offset(address, llvm.mul(at(op.getStart()), op.getScale() * elementBytes));
   bind(op, address);
@@ -235,7 +236,7 @@ LogicalResult CommandLowering::lower(exec::AllReduceOp op) {
     else
       runs.push_back({at(memory), begin, begin + bytes});
   }
-  int64_t elementBytes = memoryOf(op.getOuts()[0]).getElementTypeBitWidth() / 8;
+  int64_t elementBytes = graph::elementBytes(memoryOf(op.getOuts()[0]));
   for (const Run &run : runs)
     llvm.call("p3d_all_reduce", {environment.context, group(op.getGroup()), llvm.i32(op.getNumber()),
                                  llvm.i32(static_cast<int64_t>(op.getKind())), dtype(op.getDtype()), run.address,
@@ -245,7 +246,7 @@ LogicalResult CommandLowering::lower(exec::AllReduceOp op) {
 
 template <typename Op> SmallVector<Value> CommandLowering::rowArguments(Op op, StringRef what, bool fromShare) {
   auto mesh = op->template getParentOfType<ModuleOp>()->template getAttrOfType<dist::MeshAttr>(dist::kMeshAttr);
-  int64_t chunk = op.getChunk(), bytes = memoryOf(op.getOuts()[0]).getElementTypeBitWidth() / 8;
+  int64_t chunk = op.getChunk(), bytes = graph::elementBytes(memoryOf(op.getOuts()[0]));
   Value row = at(op.getOuts()[0]);
   Value index = llvm.call("p3d_axis_index", {environment.context, group(op.getGroup())}, llvm.builder.getI64Type());
   Value share = llvm.offset(row, llvm.mul(index, chunk * bytes));

@@ -1,4 +1,5 @@
 #include "passes/Lower/MemoryAlignment.h"
+#include "dialects/Graph/TensorBytes.h"
 #include <numeric>
 
 using namespace mlir;
@@ -21,8 +22,7 @@ int64_t MemoryAlignment::alignmentOf(Value memory) {
     return found->second;
   int64_t bytes = exec::kAlignment;
   if (auto view = memory.getDefiningOp<exec::ViewOp>()) {
-    int64_t elementBytes =
-        exec::bytesOf(MemRefType::get({1}, cast<MemRefType>(view.getSource().getType()).getElementType()));
+    int64_t elementBytes = graph::elementBytes(cast<MemRefType>(view.getSource().getType()));
     bytes = alignmentOf(view.getSource());
     if (view.getStart())
       bytes = std::gcd(bytes, multipleOf(view.getStart()) * static_cast<int64_t>(view.getScale()) * elementBytes);

@@ -1,4 +1,5 @@
 #include "passes/Lower/VectorForm.h"
+#include "dialects/Graph/TensorBytes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -7,8 +8,6 @@
 using namespace mlir;
 using namespace p3d;
 using namespace p3d::lower;
-
-static int64_t bytesOfElement(MemRefType type) { return exec::bytesOf(MemRefType::get({1}, type.getElementType())); }
 
 /// A factor of `number`, from those of the parameters that it is made of.
 static int64_t multipleOf(Value number, const ParameterMultiples &multiples) {
@@ -36,7 +35,7 @@ int64_t p3d::lower::vectorWidth(linalg::GenericOp generic, const ParameterMultip
     return 1;
   constexpr int64_t kMost = 8;
   auto out = cast<MemRefType>(generic.getDpsInits()[0].getType());
-  for (int64_t width = std::min(kMost, 16 / bytesOfElement(out)); width > 1; width /= 2)
+  for (int64_t width = std::min(kMost, 16 / graph::elementBytes(out)); width > 1; width /= 2)
     if (sizes.back() % width == 0 &&
         llvm::all_of(operands, [&](const VectorOperand &operand) { return operand.allows(width, multiples); }))
       return width;
@@ -58,7 +57,7 @@ VectorOperand::VectorOperand(linalg::GenericOp generic, OpOperand &operand) : lo
   auto view = operand.get().getDefiningOp<memref::ReinterpretCastOp>();
   memory = cast<BlockArgument>(view ? view.getSource() : operand.get());
   offset = view ? view.getMixedOffsets()[0] : OpFoldResult(Builder(type.getContext()).getIndexAttr(0));
-  elementBytes = bytesOfElement(type);
+  elementBytes = graph::elementBytes(type);
   steps.assign(generic.getNumLoops(), 0);
   auto [strides, start] = getStridesAndOffset(type);
   for (auto [expr, stride] : llvm::zip(generic.getMatchingIndexingMap(&operand).getResults(), strides))

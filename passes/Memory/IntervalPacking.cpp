@@ -69,4 +69,3 @@ Packing p3d::memory::packIntervals(llvm::ArrayRef<LiveInterval> intervals, int64
   }
   return std::move(*best);
 }
-

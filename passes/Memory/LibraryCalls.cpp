@@ -1,5 +1,6 @@
 // The named operations that kernels/Kernels.h computes, as calls with the parameters in the order of its declarations.
 #include "passes/Memory/RegionBufferizer.h"
+#include "dialects/Graph/TensorBytes.h"
 #include "runtime/include/p3d/runtime.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <numeric>
@@ -92,7 +93,7 @@ public:
   }
   void emit(graph::GatherOp gather) {
     auto x = gather.getOperand().getType();
-    int64_t elementBytes = llvm::divideCeil(x.getElementTypeBitWidth(), 8);
+    int64_t elementBytes = graph::elementBytes(x);
     call("p3d_gather", {builder.getI32IntegerAttr(elementBytes), dtype(gather.getIds())}, gather->getOperands(),
          rowTail(x, gather.getIds(), gather.getAxis(), gather.getBatchDims()));
   }

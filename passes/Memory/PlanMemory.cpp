@@ -1,5 +1,6 @@
 // Places: temporaries by the packing of their lives, buffers one after the other.
 #include "passes/Memory/IntervalPacking.h"
+#include "dialects/Graph/TensorBytes.h"
 #include "passes/Memory/Passes.h"
 #include "passes/Memory/Views.h"
 #include "llvm/ADT/MapVector.h"
@@ -128,7 +129,7 @@ private:
         continue;
       if (buffer.getOffset())
         return;
-      bytes = llvm::divideCeil(buffer.getMemory().getElementTypeBitWidth(), 8);
+      bytes = graph::elementBytes(buffer.getMemory());
       buffer.setOffset(end + share.getStart() * bytes);
     }
     auto mesh = program->getParentOfType<ModuleOp>()->getAttrOfType<dist::MeshAttr>(dist::kMeshAttr);

@@ -1,5 +1,6 @@
 // A simulation of who owns each byte: a command's reads must find what was written for them, and must not be what it overwrites.
 #include "passes/Memory/Passes.h"
+#include "dialects/Graph/TensorBytes.h"
 #include "passes/Memory/Views.h"
 
 namespace p3d::memory {
@@ -124,7 +125,7 @@ LogicalResult verifyRow(exec::BufferOp buffer, exec::ProgramOp program, Range &r
   auto first = dyn_cast_or_null<exec::BufferOp>(SymbolTable::lookupSymbolIn(program, share.getRow()));
   if (!first || !first.getOffset() || !mesh)
     return buffer.emitOpError() << "stands in the row of " << share.getRow() << ", which has no place";
-  int64_t bytes = llvm::divideCeil(buffer.getMemory().getElementTypeBitWidth(), 8), begin = *first.getOffset() + share.getStart() * bytes;
+  int64_t bytes = graph::elementBytes(buffer.getMemory()), begin = *first.getOffset() + share.getStart() * bytes;
   if (begin != int64_t(*buffer.getOffset()))
     return buffer.emitOpError() << "lies at " << *buffer.getOffset() << ", expected " << begin << ", its place in the row of " << share.getRow();
   int64_t end = *first.getOffset() + share.getChunk() * mesh.getDp() * bytes;

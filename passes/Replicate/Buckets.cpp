@@ -1,4 +1,5 @@
 #include "passes/Replicate/Buckets.h"
+#include "dialects/Graph/TensorBytes.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
@@ -11,11 +12,6 @@ static llvm::StringMap<int64_t> completionOrder(StageOp stage) {
   int64_t number = 0;
   stage.walk([&](AccumulateOp op) { order[op.getBuffer()] = number++; });
   return order;
-}
-
-static int64_t countBytes(BufferOp buffer) {
-  RankedTensorType type = buffer.getTensorType();
-  return type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
 }
 
 SmallVector<BufferOp> p3d::gradientsOf(StageOp stage) {
@@ -43,7 +39,7 @@ std::vector<SmallVector<BufferOp>> p3d::makeBuckets(ArrayRef<BufferOp> buffers, 
   llvm::DenseMap<Attribute, int64_t> filled;
   for (BufferOp buffer : buffers) {
     Attribute key = keyOf(buffer);
-    int64_t bytes = countBytes(buffer);
+    int64_t bytes = graph::bytesOf(buffer.getTensorType());
     if (byKey[key].empty() || filled[key] + bytes > bucketBytes) {
       byKey[key].emplace_back();
       filled[key] = 0;

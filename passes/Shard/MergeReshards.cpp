@@ -1,5 +1,6 @@
 // Small partial values that are ready together are completed together; see Passes.td.
 #include "dialects/Graph/GraphOps.h"
+#include "dialects/Graph/TensorBytes.h"
 #include "passes/Shard/Passes.h"
 #include "passes/Support/Reason.h"
 
@@ -103,7 +104,7 @@ struct MergeReshardsPass : shard::impl::MergeReshardsBase<MergeReshardsPass> {
     if (first.getType() != reshard.getType() || first.getFrom() != reshard.getFrom() || first.getTo() != reshard.getTo())
       return false;
     auto type = cast<RankedTensorType>(reshard.getType());
-    int64_t bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8) * int64_t(group.size() + 1);
+    int64_t bytes = graph::elementBytes(type) * (group.size() + 1);
     for (int64_t size : reshard.getFrom().localShape(type.getShape(), mesh))
       bytes *= size;
     // Nothing in front of it needs what the others bring.

@@ -1,4 +1,5 @@
 #include "passes/Shard/ShardingAnalysis.h"
+#include "dialects/Graph/TensorBytes.h"
 #include "passes/Shard/FactorCuts.h"
 #include "llvm/ADT/ScopeExit.h"
 
@@ -13,7 +14,7 @@ int64_t ShardingAnalysis::batchParts() const {
 
 /// Bytes of a tensor of `shape` with the elements of `value`.
 static int64_t bytesOfShape(ArrayRef<int64_t> shape, Value value) {
-  return ShapedType::getNumElements(shape) * llvm::divideCeil(tensorType(value).getElementTypeBitWidth(), 8);
+  return ShapedType::getNumElements(shape) * graph::elementBytes(tensorType(value));
 }
 
 int64_t ShardingAnalysis::bytesOf(Value value) const { return bytesOfShape(tensorType(value).getShape(), value); }
