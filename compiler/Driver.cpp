@@ -3,6 +3,7 @@
 #include "compiler/Explanation.h"
 #include "compiler/Options.h"
 #include "compiler/Pipeline.h"
+#include "compiler/RecomputeSearch.h"
 #include "compiler/Reference.h"
 #include "compiler/Registration.h"
 #include "compiler/WritePrograms.h"
@@ -112,11 +113,17 @@ void nameCompile(ModuleOp module, const Options &options) {
   module->setAttr("p3d.fingerprint", builder.getStringAttr(hash.final().digest()));
 }
 
-/// Runs the levels after `options.from` up to `options.emit`, or all.
-LogicalResult runLevels(ModuleOp module, const Options &options, Snapshots &snapshots) {
+/// Runs the levels after `options.from` up to `options.emit`, or all. Decides what `options` leave to be decided by a plan of the memory.
+LogicalResult runLevels(ModuleOp module, Options &options, Snapshots &snapshots) {
   bool started = options.from.empty();
   for (const Level &level : levels()) {
     StringRef name = level.name;
+    if (started && name == "autodiff" && options.recompute == "auto") {
+      FailureOr<std::string> chosen = chooseRecompute(module, options);
+      if (failed(chosen))
+        return failure();
+      options.recompute = *chosen;
+    }
     if (started && failed(runLevel(module, level, options, snapshots.bug)))
       return failure();
     started |= options.from == name;
@@ -202,7 +209,7 @@ Location locateWhole(ModuleOp module, StringRef path) {
   return whole;
 }
 
-int compile(const Options &options) {
+int compile(Options options) {
   std::string error;
   std::unique_ptr<llvm::MemoryBuffer> text = stablehlo::openText(options.input, &error);
   if (!text)
@@ -249,5 +256,5 @@ int p3d::runDriver(int argc, char **argv) {
   std::signal(SIGXFSZ, SIG_IGN);
   installFatalErrorReport();
   std::optional<Options> options = Options::parse(argc, argv);
-  return options ? compile(*options) : kUserError;
+  return options ? compile(std::move(*options)) : kUserError;
 }

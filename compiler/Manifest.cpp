@@ -1,5 +1,6 @@
 // manifest.json, plan.json and the cube, read off the stages.
 #include "compiler/Manifest.h"
+#include "compiler/ActivationsFormula.h"
 #include "compiler/ManifestParameters.h"
 #include "compiler/Traffic.h"
 #include "compiler/StepSimulation.h"
@@ -79,6 +80,7 @@ json::Object ManifestWriter::makeManifest() {
   manifest["schedule"] = schedule(orders, timing.schedule);
   manifest["step_time_us"] = timing.seconds * 1e6;
   addFlops(manifest, timing.seconds);
+  manifest["activations_formula"] = json::Array(countActivations(module, inputs.recompute));
   return manifest;
 }
 

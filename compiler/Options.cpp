@@ -2,6 +2,7 @@
 #include "compiler/ClusterOption.h"
 #include "compiler/Pipeline.h"
 #include "compiler/PlanOption.h"
+#include "passes/Support/Units.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
@@ -23,7 +24,7 @@ cl::opt<std::string> microbatchesFlag("microbatches", cl::desc("microbatches per
 cl::opt<std::string> scheduleFlag("schedule", cl::desc("gpipe or 1f1b (1f1b)"), cl::init("1f1b"), cl::value_desc("name"), cl::cat(category));
 cl::opt<std::string> stagesFlag("stages", cl::desc("auto, or the layers of each stage like 20,20,20,20 (auto)"), cl::init("auto"), cl::value_desc("counts"), cl::cat(category));
 cl::opt<std::string> sequenceParallelFlag("sequence-parallel", cl::desc("auto: tp cuts the sequence between matrix products where that is cheaper; on: wherever it can; off: never (auto)"), cl::init("auto"), cl::value_desc("when"), cl::cat(category));
-cl::opt<std::string> recomputeFlag("recompute", cl::desc("what the backward pass computes again instead of reading it: none, selective (attention, norms, activations) or full (all but the inputs of each layer) (none)"), cl::init("none"), cl::value_desc("what"), cl::cat(category));
+cl::opt<std::string> recomputeFlag("recompute", cl::desc("what the backward pass computes again instead of reading it: none, selective (attention, norms, activations), full (of each layer all but its inputs), or auto, the least of them that fits --device-memory (none)"), cl::init("none"), cl::value_desc("what"), cl::cat(category));
 cl::opt<std::string> zeroFlag("zero", cl::desc("what dp cuts: 0 nothing, 1 the optimizer's state, 2 gradients too, 3 parameters too (0)"), cl::init("0"), cl::value_desc("stage"), cl::cat(category));
 cl::opt<std::string> gradReduceFlag("grad-reduce", cl::desc("in which type gradients are accumulated and reduced: f32 or bf16 (f32)"), cl::init("f32"), cl::value_desc("type"), cl::cat(category));
 cl::opt<std::string> planFlag("plan", cl::desc("a plan.json to obey: that of another compile, perhaps edited"), cl::value_desc("file"), cl::cat(category));
@@ -35,6 +36,7 @@ cl::opt<std::string> targetFlag("target", cl::desc("what the ranks run on: cpu o
 cl::opt<std::string> gpuArchFlag("gpu-arch", cl::desc("with --target=cuda: architectures to generate code for, like sm_80,sm_90 (sm_80)"), cl::value_desc("names"), cl::cat(category));
 cl::opt<std::string> cpuFlag("cpu", cl::desc("CPU to generate code for: native or a name (native)"), cl::init("native"), cl::value_desc("name"), cl::cat(category));
 cl::opt<std::string> clusterFlag("cluster", cl::desc("what the ranks run on: a100-80g, h100-80g, h200, cpu or a file NAME.json, with nodes x devices like a100-80g:4x8 (cpu, with --target=cuda a100-80g; a node for each stage)"), cl::value_desc("name"), cl::cat(category));
+cl::opt<std::string> deviceMemoryFlag("device-memory", cl::desc("memory of each device, like 80GB or 80GiB (that of --cluster): what --recompute=auto is to fit"), cl::value_desc("bytes"), cl::cat(category));
 cl::opt<std::string> emitFlag("emit", cl::desc("print the IR after a level and stop"), cl::value_desc("level"), cl::cat(category));
 cl::opt<std::string> fromFlag("from", cl::desc("the input is the IR after a level; go on from there"), cl::value_desc("level"), cl::cat(category));
 cl::opt<std::string> explainFlag("explain", cl::desc("print every collective and transfer, its cost, why it is there and what would remove it, as text or json; without -o nothing is compiled"), cl::ValueOptional, cl::value_desc("format"), cl::cat(category));
@@ -174,6 +176,22 @@ bool obeyPlan() {
          obey(stagesFlag, planned->stages) && obey(scheduleFlag, planned->schedule) && obey(zeroFlag, planned->zero) && obey(recomputeFlag, planned->recompute);
 }
 
+bool isRecompute() {
+  llvm::SmallVector<llvm::StringRef> words(std::begin(kRecomputeChoices), std::end(kRecomputeChoices));
+  words.push_back("auto");
+  return isOneOf("recompute", recomputeFlag, words);
+}
+
+bool parseDeviceMemory(double &bytes) {
+  if (!deviceMemoryFlag.getNumOccurrences())
+    return true;
+  std::optional<double> given = parseBytes(deviceMemoryFlag);
+  if (!given)
+    return complain("--device-memory=" + deviceMemoryFlag + ": expected bytes like 80GB, 80GiB or 1024");
+  bytes = *given;
+  return true;
+}
+
 /// The explanation is of the whole compile.
 bool validateExplain() {
   if (explainFlag.getNumOccurrences() && !emitFlag.empty())
@@ -186,7 +204,7 @@ bool validate() {
     return complain((inputFlag.empty() ? "no model is given" : "more than one model is given: " + llvm::join(inputFlag, ", ")) +
                     "; usage: p3dc MODEL.mlir --mesh=4x4x2 -o DIR");
   return isOneOf("rank-order", rankOrderFlag, {"tp-dp-pp", "tp-pp-dp"}) && isOneOf("schedule", scheduleFlag, {"gpipe", "1f1b"}) &&
-         isOneOf("sequence-parallel", sequenceParallelFlag, {"auto", "on", "off"}) && isOneOf("grad-reduce", gradReduceFlag, {"f32", "bf16"}) && isOneOf("recompute", recomputeFlag, {"none", "selective", "full"}) && isOneOf("zero", zeroFlag, {"0", "1", "2", "3"}) && isOneOf("target", targetFlag, {"cpu", "cuda"}) && isOneOf("optimizer", optimizerFlag, {"adamw", "sgd", "none"}) && isRegex("params", paramsFlag) && isRegex("inputs", inputsFlag) &&
+         isOneOf("sequence-parallel", sequenceParallelFlag, {"auto", "on", "off"}) && isOneOf("grad-reduce", gradReduceFlag, {"f32", "bf16"}) && isRecompute() && isOneOf("zero", zeroFlag, {"0", "1", "2", "3"}) && isOneOf("target", targetFlag, {"cpu", "cuda"}) && isOneOf("optimizer", optimizerFlag, {"adamw", "sgd", "none"}) && isRegex("params", paramsFlag) && isRegex("inputs", inputsFlag) &&
          isRegex("freeze", freezeFlag) && (explainFlag.empty() || isOneOf("explain", explainFlag, {"text", "json"})) && validateLevels() && validateExplain();
 }
 } // namespace
@@ -223,6 +241,8 @@ std::optional<Options> Options::parse(int argc, char **argv) {
     complain(llvm::toString(cluster.takeError()));
     return std::nullopt;
   }
+  if (!parseDeviceMemory(cluster->memoryBytes))
+    return std::nullopt;
   options.input = inputFlag.front();
   options.output = outputFlag;
   options.mesh = *parsedMesh;

@@ -9,6 +9,9 @@
 
 namespace p3d {
 
+/// What --recompute chooses between, from the least that is computed again to the most.
+inline constexpr llvm::StringLiteral kRecomputeChoices[] = {"none", "selective", "full"};
+
 struct Options {
   std::string input;              ///< path of the model; "-" is standard input
   std::string output;             ///< -o: directory of a compile, file of --emit; empty if not given
@@ -18,7 +21,7 @@ struct Options {
   std::string sequenceParallel = "auto"; ///< or on, off
   std::string schedule;
   std::string stages;             ///< "auto" or layer counts "20,20,20,20"
-  std::string recompute = "none"; ///< --recompute: what the backward pass computes again
+  std::string recompute = "none"; ///< one of kRecomputeChoices, or auto: the first of them that fits the cluster's memory
   int64_t zero = 0;               ///< --zero: what is cut over dp, 0 to 3
   std::string gradReduce = "f32"; ///< or bf16: the type in which gradients are added
   std::string plan;               ///< path of a plan.json; empty if not given

@@ -24,6 +24,23 @@ FailureOr<Recompute> parseRecompute(ModuleOp module, StringRef text) {
   return module.emitError() << "recompute is '" << text << "', expected none, selective or full";
 }
 
+/// Of `block`: all of it is computed again where it is a layer. What stands before and behind the layers is there once, and the last of it is the dearest matrix product
+/// of many models.
+Recompute policyOf(BlockOp block, Recompute policy, const llvm::DenseSet<StringAttr> &layers) {
+  bool isLayer = layers.contains(block.getSymNameAttr());
+  return policy == Recompute::Full && !isLayer ? Recompute::Selective : policy;
+}
+
+/// Names of the blocks that calls number as layers.
+llvm::DenseSet<StringAttr> findLayers(ProgramOp program) {
+  llvm::DenseSet<StringAttr> layers;
+  program.walk([&](CallOp call) {
+    if (call.getLayer())
+      layers.insert(call.getCalleeAttr().getAttr());
+  });
+  return layers;
+}
+
 /// The module's one program, whose result 0 is a scalar float.
 FailureOr<ProgramOp> findProgram(ModuleOp module) {
   auto programs = llvm::to_vector(module.getOps<ProgramOp>());
@@ -50,8 +67,9 @@ struct DifferentiatePass : p3d::impl::DifferentiatePassBase<DifferentiatePass> {
     if (failed(activity))
       return failure();
     BlockGradients blocks;
+    llvm::DenseSet<StringAttr> layers = findLayers(*program);
     for (BlockOp block : llvm::to_vector(module.getOps<BlockOp>())) {
-      FailureOr<BlockGradient> gradient = differentiateBlock(block, *activity, *policy);
+      FailureOr<BlockGradient> gradient = differentiateBlock(block, *activity, policyOf(block, *policy, layers));
       if (failed(gradient))
         return failure();
       blocks[block.getName()] = *gradient;

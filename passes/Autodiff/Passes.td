@@ -33,7 +33,7 @@ def DifferentiatePass : Pass<"p3d-differentiate", "::mlir::ModuleOp"> {
     Option<"optimizer", "optimizer", "std::string", "\"adamw\"", "adamw, sgd or none: the graph.update of each parameter">,
     Option<"recompute", "recompute", "std::string", "\"none\"",
            "none: keep operands of contractions, inputs of named ops and statistics; selective: recompute attention, norms and activations too; full: keep "
-           "the arguments of a block alone">];
+           "the arguments of a layer alone, outside the layers selective">];
   let dependentDialects = ["::p3d::graph::GraphDialect"];
 }
 

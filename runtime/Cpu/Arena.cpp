@@ -1,6 +1,7 @@
 // Maps arenas.
 #include "runtime/Cpu/Arena.h"
 #include "runtime/Error.h"
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <sys/mman.h>
@@ -51,7 +52,10 @@ int64_t Arenas::bytes(int rank) { return map(rank).bytes; }
 int64_t Arenas::touchedBytes() const {
   struct stat status;
   constexpr int64_t blockBytes = 512;
-  return fstat(fds[self], &status) == 0 ? status.st_blocks * blockBytes : 0;
+  if (fstat(fds[self], &status) != 0)
+    return 0;
+  // Of the last page the arena has a part.
+  return std::min(int64_t(status.st_size), status.st_blocks * blockBytes);
 }
 
 int64_t Arenas::offsetOf(const void *data, int64_t bytes, const char *what) {

@@ -21,7 +21,7 @@ public:
   char *base(int rank);
   int64_t bytes(int rank);
   char *own() { return base(self); }
-  /// Of the own arena: pages that anybody has written to.
+  /// Of the own arena: bytes on pages that anybody has touched.
   int64_t touchedBytes() const;
   /// Offset in the own arena of [data, data + bytes); an internal error that
   /// names `what` if it is not inside.

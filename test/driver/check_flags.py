@@ -20,6 +20,7 @@ EFFECTS = {
     "schedule": ("gpipe", ["--mesh=1x2x1", "--microbatches=4"], "schedule"),
     "grad-reduce": ("bf16", [], "replicate"),
     "recompute": ("full", [], "autodiff"),
+    "device-memory": ("43KiB", ["--recompute=auto"], "autodiff"),
     "zero": ("1", ["--mesh=1x1x2"], "replicate"),
     "stages": ("1,3", ["--mesh=1x2x1"], "stage"),
     "optimizer": ("sgd", [], "autodiff"),

@@ -54,6 +54,7 @@ void Progress::readSteps() {
 
 StepReport Progress::gather(uint32_t index) {
   StepReport report;
+  report.memoryBytes.resize(build.any().stages);
   int64_t start = INT64_MAX, end = 0;
   for (int rank = 0; rank < control.worldSize(); ++rank) {
     const StepRecord &record = control.rank(rank).records[index % stepRing];
@@ -63,7 +64,8 @@ StepReport Progress::gather(uint32_t index) {
     report.skipped = record.skipped;
     if (record.launches.kernels > report.launches.kernels)
       report.launches = record.launches;
-    report.memoryBytes = std::max(report.memoryBytes, record.memoryBytes);
+    int64_t &memoryBytes = report.memoryBytes[build.programs[rank]->stage];
+    memoryBytes = std::max(memoryBytes, record.memoryBytes);
     start = std::min(start, record.startNs);
     end = std::max(end, record.endNs);
     report.waiting += double(record.waitNs) /
@@ -144,7 +146,8 @@ void Progress::log(const StepReport &report) {
   object["step_ms"] = report.milliseconds;
   object["tokens_per_s"] = tokensPerSecond(report, tokens);
   object["bubble"] = report.waiting;
-  object["memory_bytes"] = report.memoryBytes;
+  object["memory_bytes"] = *std::max_element(report.memoryBytes.begin(), report.memoryBytes.end());
+  object["stage_memory_bytes"] = report.memoryBytes;
   if (const Launches &launches = report.launches; launches.kernels > 0)
     object["launches"] = {{"kernels", launches.kernels},
                           {"products", launches.products},

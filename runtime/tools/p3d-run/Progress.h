@@ -16,7 +16,7 @@ struct StepReport {
   double milliseconds = 0;
   double waiting = 0; ///< share of the step that ranks wait, their mean
   Launches launches;  ///< of the rank with the most kernels
-  int64_t memoryBytes = 0; ///< of the rank whose arena takes most
+  std::vector<int64_t> memoryBytes; ///< of each stage's rank whose arena takes most
 };
 
 class Progress {

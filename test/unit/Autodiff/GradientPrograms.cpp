@@ -37,7 +37,7 @@ void p3d::addProgram(ModuleOp module, bool isInline) {
       builder.clone(op, values);
     result = values.lookup(block.getBody().front().getTerminator()->getOperand(0));
   } else {
-    result = builder.create<CallOp>(loc, block.getResultTypes(), block.getName(), program.getArguments().drop_back(), IntegerAttr()).getResult(0);
+    result = builder.create<CallOp>(loc, block.getResultTypes(), block.getName(), program.getArguments().drop_back(), builder.getI64IntegerAttr(0)).getResult(0);
   }
   builder.create<YieldOp>(loc, weightedSum(builder, loc, result, program.getArguments().back()));
   if (isInline)

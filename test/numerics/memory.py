@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""ZeRO 0 to 3 train the same model, in the memory that was planned: python3 zero.py --build=BUILD [--part]
+"""Whatever is cut or computed again, the same model is trained in the memory that was planned: python3 memory.py --build=BUILD [--part]
 
-Every tiny model with --zero=0,1,2,3, by gpipe and by 1f1b, on 2x2x2 and 1x2x4, with one microbatch and with four where the batch has them: 10 steps, compared with
-the golden numbers as table.py does. --part: one row of each stage of ZeRO, on each mesh and target.
+Every tiny model with --zero=0,1,2,3 and --recompute=none,selective,full, by each schedule, on 2x2x2 and 1x2x4, with one microbatch and with four where the batch
+has them: 10 steps, compared with the golden numbers as table.py does, and the memory of each stage with its plan. What is computed again has to be what it was: losses and
+gradients are the same to the bit. --part: some rows, which together have each value on each mesh, and devices.
 """
 import argparse
 import json
@@ -13,6 +14,7 @@ from pathlib import Path
 import table
 
 MESHES = ["2x2x2", "1x2x4"]
+RECOMPUTE = ["none", "selective", "full"]
 
 
 def rows(models):
@@ -22,12 +24,17 @@ def rows(models):
             for microbatches in sorted({1, min(4, replica)}):
                 for schedule in ["gpipe", "1f1b"]:
                     for zero in range(4):
-                        yield table.Row(model, mesh, microbatches, flags=f"--zero={zero} --schedule={schedule}")
+                        for recompute in RECOMPUTE:
+                            yield table.Row(model, mesh, microbatches, flags=f"--zero={zero} --schedule={schedule} --recompute={recompute}")
 
 
 def part(build):
     """Tied weights in two stages, weights of 16 bits, shapes that fall into no equal shares, and devices."""
-    yield table.Row("gpt2_tiny", "2x2x2", 4, flags="--zero=1 --schedule=gpipe")
+    for recompute in RECOMPUTE:
+        yield table.Row("gpt2_tiny", "2x2x2", 4, flags=f"--zero=1 --schedule=gpipe --recompute={recompute}")
+        yield table.Row("llama_tiny_bf16", "1x2x4", 2, flags=f"--zero=3 --recompute={recompute}")
+        yield table.Row("mixtral_tiny", "2x2x1", 1, flags=f"--sequence-parallel=on --recompute={recompute}")
+    yield table.Row("mixtral_tiny", "2x2x2", 1, flags="--zero=2 --recompute=full")
     yield table.Row("llama_tiny_bf16", "2x2x2", 1, flags="--zero=1")
     yield table.Row("gpt2_tiny_oddvocab", "1x2x4", 2, flags="--zero=2")
     yield table.Row("llama_tiny", "2x2x2", 4, flags="--zero=3 --sequence-parallel=on")
@@ -40,9 +47,31 @@ def part(build):
             yield table.Row("gpt2_tiny", "1x2x2", 2, target="cuda", flags=f"--zero={zero}")
 
 
+class Same:
+    """Compares rows that differ in what they compute again alone: the numbers of the first that came by are those of all.
+
+    But for sums that dp cuts and that are then multiplied: they are completed where their values are used, which are other places in the backward pass if they are
+    computed there.
+    """
+
+    def __init__(self):
+        self.first = {}
+
+    def __call__(self, row, place):
+        if row.model == "mixtral_tiny" and row.axes()[2] > 1:
+            return None
+        losses = [json.loads(line)["loss"] for line in (place / "steps.jsonl").read_text().splitlines()]
+        made = losses, (place / "grads.safetensors").read_bytes(), (place / "final.safetensors").read_bytes()
+        first = self.first.setdefault(re.sub(r"-recompute-\w+", "", row.name()), (row, made))
+        if made == first[1]:
+            return None
+        what = "losses" if made[0] != first[1][0] else "gradients" if made[1] != first[1][1] else "weights"
+        return f"{what} are not those of {first[0].flags}"
+
+
 def try_memory(build):
-    """The manifest's total is what the arena of a run takes, to the page; and what ZeRO cuts is a share of what it was."""
-    place, found = build / "numerics" / "zero-memory", []
+    """The manifest's total is what the arena of a run takes, and what ZeRO cuts is a share of what it was."""
+    place, found = build / "numerics" / "memory-of-zero", []
     place.mkdir(parents=True, exist_ok=True)
     for zero in range(4):
         data = table.INPUTS / "gpt2_tiny.safetensors"
@@ -57,10 +86,9 @@ def try_memory(build):
         found.append((zero, memory, used))
     fine, (_, whole, _) = True, found[0]
     for zero, memory, used in found:
-        page = -memory["total"] % 4096 + memory["total"]
         cut = [name for name, stage in (("optimizer", 1), ("grads", 2), ("params", 3)) if zero >= stage]
         share = all(abs(memory[name] - whole[name] / 4) < 0.03 * whole[name] for name in cut)
-        right = used == page and share and memory["least"] <= memory["total"]
+        right = used == memory["total"] and share and memory["least"] <= memory["total"]
         print(f"{'ok  ' if right else 'FAIL'} zero={zero}: planned {memory}, used {used}")
         fine &= right
     return fine
@@ -87,7 +115,8 @@ def main():
     parser.add_argument("--models", help="only these, separated by commas")
     arguments = parser.parse_args()
     chosen = table.choose(arguments.models, models, "model")
-    results = [table.try_row(row, arguments.build) for row in (part(arguments.build) if arguments.part else rows(chosen))]
+    same = Same()
+    results = [table.try_row(row, arguments.build, same) for row in (part(arguments.build) if arguments.part else rows(chosen))]
     results += [try_memory(arguments.build), try_packing(arguments.build)]
     print(f"{len(results)} rows, {results.count(False)} not as expected")
     sys.exit(0 if all(results) else 1)

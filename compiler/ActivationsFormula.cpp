@@ -1,0 +1,89 @@
+#include "compiler/ActivationsFormula.h"
+#include "dialects/Dist/DistOps.h"
+#include "dialects/Graph/GraphOps.h"
+#include "dialects/Graph/TensorBytes.h"
+#include "dialects/Pipe/PipeOps.h"
+#include "passes/Schedule/StageSchedule.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace p3d;
+using namespace p3d::graph;
+
+namespace {
+/// Whether a forward task computes `value` or was sent it: no parameter, input or value of the prologue.
+bool isActivation(Value value) {
+  auto read = value.getDefiningOp<pipe::ReadOp>();
+  if (!read)
+    return !llvm::isa_and_nonnull<ConstantOp>(value.getDefiningOp());
+  auto buffer = SymbolTable::lookupNearestSymbolFrom<pipe::BufferOp>(read, read.getBufferAttr());
+  return buffer.getKind() == pipe::BufferKind::Activation;
+}
+
+/// The activations that one call of a forward block keeps.
+class BlockActivations {
+public:
+  BlockActivations(CallOp call, BlockOp block, StringRef recompute) : recompute(recompute) {
+    for (auto [operand, argument] : llvm::zip(call.getInputs(), block.getBody().getArguments()))
+      if (isActivation(operand))
+        active.insert(argument);
+    for (Operation &op : block.getBody().front().without_terminator())
+      visit(op);
+  }
+
+  int64_t bytes() const {
+    int64_t sum = 0;
+    for (Value value : kept)
+      sum += bytesOf(tensorType(value));
+    return sum;
+  }
+
+private:
+  void visit(Operation &op) {
+    if (llvm::none_of(op.getOperands(), [&](Value operand) { return active.contains(operand); }))
+      return;
+    active.insert(op.result_begin(), op.result_end());
+    if (isa<EinsumOp, LayerNormOp, RmsNormOp, AttentionOp, GeluOp, SiluOp, SwigluOp>(op))
+      for (Value operand : op.getOperands())
+        keep(operand);
+    // Their gradients read what they made.
+    if (isa<AttentionOp, SoftmaxOp>(op))
+      keep(op.getResult(0));
+  }
+
+  void keep(Value value) {
+    Operation *op = value.getDefiningOp();
+    if (!active.contains(value) || !visited.insert(value).second)
+      return;
+    if (!op) {
+      kept.insert(value);
+      return;
+    }
+    bool isView = isa<ReshapeOp, TransposeOp, BroadcastOp, ConvertOp, dist::AllGatherOp>(op);
+    bool isComputedAgain = isa<LayerNormOp, RmsNormOp, AttentionOp, SoftmaxOp, RopeOp, GeluOp, SiluOp, SwigluOp>(op);
+    if (isView || recompute == "full" || (recompute == "selective" && isComputedAgain)) {
+      for (Value operand : op->getOperands())
+        keep(operand);
+      return;
+    }
+    kept.insert(value);
+  }
+
+  StringRef recompute;
+  DenseSet<Value> active, visited;
+  llvm::SetVector<Value> kept;
+};
+} // namespace
+
+std::vector<int64_t> p3d::countActivations(ModuleOp scheduled, StringRef recompute) {
+  std::vector<int64_t> counts;
+  for (pipe::StageOp stage : collectStages(scheduled)) {
+    int64_t bytes = 0;
+    if (pipe::TaskOp forward = stage.getTask(pipe::TaskKind::Forward))
+      for (auto call : forward.getBody().getOps<CallOp>())
+        if (call.getLayer())
+          bytes += BlockActivations(call, scheduled.lookupSymbol<BlockOp>(call.getCallee()), recompute).bytes();
+    counts.push_back(bytes * countLive(readOrder(stage)));
+  }
+  return counts;
+}

@@ -1,0 +1,16 @@
+// --recompute=auto: the least that is computed again for the step to fit.
+#pragma once
+
+#include "compiler/Manifest.h"
+#include "compiler/Options.h"
+
+namespace p3d {
+
+/// The memory of each stage if `imported`, the module after import, is compiled with `options`; fails, without a message, where that cannot be compiled.
+mlir::FailureOr<std::vector<StageMemory>> planMemory(mlir::ModuleOp imported, const Options &options);
+
+/// Of the values of --recompute, in the order of what they compute again, the first whose largest stage fits the device's memory. A remark lists the bytes of each. An
+/// error if none fits.
+mlir::FailureOr<std::string> chooseRecompute(mlir::ModuleOp imported, const Options &options);
+
+} // namespace p3d
