@@ -32,13 +32,17 @@ bool p3d::splitsBackward(const Schedule &schedule) {
   return any_of(schedule, [](const StageOrder &order) { return ::splitsBackward(order); });
 }
 
-int64_t p3d::countChunks(const Schedule &schedule) {
+/// The largest of a number of each action, plus one.
+static int64_t countUpTo(const Schedule &schedule, int64_t Action::*number) {
   int64_t last = 0;
   for (const StageOrder &order : schedule)
-    for (Action action : order)
-      last = std::max(last, action.chunk);
+    for (const Action &action : order)
+      last = std::max(last, action.*number);
   return last + 1;
 }
+
+int64_t p3d::countChunks(const Schedule &schedule) { return countUpTo(schedule, &Action::chunk); }
+int64_t p3d::countMicrobatches(const Schedule &schedule) { return countUpTo(schedule, &Action::microbatch); }
 
 int64_t p3d::countLive(const StageOrder &order) {
   Action::Kind end = ::splitsBackward(order) ? Action::WeightGradient : Action::Backward;

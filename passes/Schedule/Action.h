@@ -34,6 +34,8 @@ using Schedule = std::vector<StageOrder>;
 bool splitsBackward(const Schedule &schedule);
 /// The number of chunks of a stage.
 int64_t countChunks(const Schedule &schedule);
+/// The number of microbatches.
+int64_t countMicrobatches(const Schedule &schedule);
 
 /// The most microbatches alive at once, those of each chunk counted for themselves: their F has begun and their last
 /// action has not ended.

@@ -20,10 +20,7 @@ class Execution {
 public:
   Execution(const Schedule &schedule, ArrayRef<Transfer> transfers, const Slots &slots, Sending sending)
       : schedule(schedule), transfers(transfers), slots(slots), sending(sending), chunks(slots.front().size()),
-        next(schedule.size(), 0), lines(schedule.size()) {
-    for (const StageOrder &order : schedule)
-      for (Action action : order)
-        microbatches = std::max(microbatches, action.microbatch + 1);
+        microbatches(countMicrobatches(schedule)), next(schedule.size(), 0), lines(schedule.size()) {
     begun.assign(schedule.size() * 3 * chunks * microbatches, false);
     arrived.assign(transfers.size() * microbatches, false);
     if (sending == Sending::Meeting)
@@ -142,7 +139,7 @@ private:
   ArrayRef<Transfer> transfers;
   const Slots &slots;
   Sending sending;
-  int64_t chunks, microbatches = 0;
+  int64_t chunks, microbatches;
   std::vector<size_t> next;
   std::vector<std::array<std::deque<End>, 4>> lines; ///< for each stage, what is left of each line
   std::vector<char> begun, arrived;

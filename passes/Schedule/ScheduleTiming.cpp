@@ -2,17 +2,23 @@
 #include "passes/Schedule/ScheduleTiming.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
-#include <map>
+#include <limits>
 
 using namespace llvm;
 using namespace p3d;
 
 namespace {
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
 class Timer {
 public:
   Timer(const Schedule &schedule, ArrayRef<Transfer> transfers, const ScheduleCosts &costs)
-      : schedule(schedule), transfers(transfers), costs(costs), split(splitsBackward(schedule)),
-        spans(schedule.size()) {}
+      : schedule(schedule), costs(costs), split(splitsBackward(schedule)), chunks(countChunks(schedule)),
+        microbatches(countMicrobatches(schedule)), incoming(schedule.size() * 3 * chunks),
+        ends(incoming.size() * microbatches, kInfinity), spans(schedule.size()) {
+    for (const Transfer &transfer : transfers)
+      incoming[taskOf(transfer.to, transfer.kind, transfer.toChunk)].push_back(&transfer);
+  }
 
   std::vector<std::vector<ActionSpan>> run() {
     for (bool moved = true; moved;) {
@@ -25,30 +31,32 @@ public:
   }
 
 private:
+  size_t taskOf(int64_t stage, Action::Kind kind, int64_t chunk) const { return (stage * 3 + kind) * chunks + chunk; }
+
   /// Places the stage's next action if its producers are placed.
   bool place(int64_t stage) {
     Action action = schedule[stage][spans[stage].size()];
+    size_t task = taskOf(stage, action.kind, action.chunk);
     double start = spans[stage].empty() ? 0 : spans[stage].back().end;
-    for (const Transfer &transfer : transfers) {
-      if (transfer.to != stage || transfer.kind != action.kind || transfer.toChunk != action.chunk)
-        continue;
-      auto producer = ends.find({transfer.from, action.kind, transfer.fromChunk, action.microbatch});
-      if (producer == ends.end())
-        return false;
-      start = std::max(start, producer->second + (transfer.from == stage ? 0 : costs.communication));
+    for (const Transfer *transfer : incoming[task]) {
+      double end = ends[taskOf(transfer->from, action.kind, transfer->fromChunk) * microbatches + action.microbatch];
+      start = std::max(start, end + (transfer->from == stage ? 0 : costs.communication));
     }
+    if (start == kInfinity)
+      return false;
     double end = start + durationOf(action, costs.tasks[stage][action.chunk], split);
     spans[stage].push_back({start, end});
-    ends[{stage, action.kind, action.chunk, action.microbatch}] = end;
+    ends[task * microbatches + action.microbatch] = end;
     return true;
   }
 
   const Schedule &schedule;
-  ArrayRef<Transfer> transfers;
   const ScheduleCosts &costs;
   bool split;
+  int64_t chunks, microbatches;
+  std::vector<SmallVector<const Transfer *, 1>> incoming; ///< of each task
+  std::vector<double> ends;                               ///< of each task and microbatch
   std::vector<std::vector<ActionSpan>> spans;
-  std::map<std::tuple<int64_t, int, int64_t, int64_t>, double> ends;
 };
 } // namespace
 
@@ -70,13 +78,17 @@ ScheduleCosts ScheduleCosts::uniform(int64_t stages, TaskCosts stage, double com
 }
 
 ScheduleTiming p3d::timeSchedule(const Schedule &schedule, ArrayRef<Transfer> transfers, const ScheduleCosts &costs) {
-  return summarize(Timer(schedule, transfers, costs).run());
+  auto spans = Timer(schedule, transfers, costs).run();
+  for (auto [order, placed] : zip(schedule, spans))
+    if (placed.size() < order.size())
+      return {std::move(spans), kInfinity, kInfinity};
+  return summarize(std::move(spans));
 }
 
 ScheduleTiming p3d::summarize(std::vector<std::vector<ActionSpan>> spans) {
   ScheduleTiming timing;
   timing.spans = std::move(spans);
-  double first = std::numeric_limits<double>::infinity(), last = 0, busyOfAll = 0, busyOfLongest = 0;
+  double first = kInfinity, last = 0, busyOfAll = 0, busyOfLongest = 0;
   for (const auto &spans : timing.spans) {
     if (spans.empty())
       continue;

@@ -86,6 +86,7 @@ Schedule p3d::makeInterleaved(ScheduleSize size) {
 static constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
 static constexpr NamedSchedule kSchedules[] = {
     {"1f1b", make1F1B, false, Placement::Loop, 1, 1},
+    {"auto", makeAuto, true, Placement::Loop, 1, 1},
     {"gpipe", makeGPipe, false, Placement::Loop, 1, 1},
     {"interleaved", makeInterleaved, false, Placement::Loop, 2, kAny},
     {"zb-h1", makeZeroBubbleH1, true, Placement::Loop, 1, 1},

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "passes/Schedule/Action.h"
+#include "passes/Schedule/ScheduleCosts.h"
 #include "passes/Support/Placement.h"
 
 namespace p3d {
@@ -9,6 +10,9 @@ namespace p3d {
 /// What a schedule is made for. Functions that need no chunks take their number as 1.
 struct ScheduleSize {
   int64_t stages, microbatches, chunks = 1;
+  // What only the search looks at.
+  int64_t live = 0;    ///< the most microbatches alive on a stage; 0: as many as there are stages
+  ScheduleCosts costs; ///< without tasks: the same time for each action
 };
 
 Schedule makeGPipe(ScheduleSize size);
@@ -18,6 +22,8 @@ Schedule makeZeroBubbleH1(ScheduleSize size);
 Schedule makeZeroBubbleH2(ScheduleSize size);
 /// For two chunks that are placed as a V.
 Schedule makeZeroBubbleV(ScheduleSize size);
+/// Searched for the least idle time within the limit of live microbatches. Never worse than those above that keep it.
+Schedule makeAuto(ScheduleSize size);
 
 struct NamedSchedule {
   llvm::StringLiteral name;

@@ -40,7 +40,8 @@ TEST(Checker, WrongNumberOfStages) {
 }
 
 TEST(Checker, TooFewSlots) {
-  EXPECT_EQ(faultOf({"F0 F1 B0 B1"}, 2, {{1}}), "stage 0: F1 takes slot 0 of 1 while microbatch 0 is alive in it until B0");
+  EXPECT_EQ(faultOf({"F0 F1 B0 B1"}, 2, {{1}}),
+            "stage 0: F1 takes slot 0 of 1 while microbatch 0 is alive in it until B0");
 }
 
 TEST(Checker, SlotsCountByRemainder) {

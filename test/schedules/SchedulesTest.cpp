@@ -49,8 +49,7 @@ TEST(Schedules, GPipeKeepsEveryMicrobatchAlive) {
 
 // The charts of Schedules.cpp and ZeroBubble.cpp.
 TEST(Schedules, HaveTheOrdersOfTheirCharts) {
-  EXPECT_EQ(print(makeInterleaved({2, 4, 2})[1]),
-            "F0 F1 F0.1 B0.1 F1.1 B1.1 F2 B0 F3 B1 F2.1 B2.1 F3.1 B3.1 B2 B3");
+  EXPECT_EQ(print(makeInterleaved({2, 4, 2})[1]), "F0 F1 F0.1 B0.1 F1.1 B1.1 F2 B0 F3 B1 F2.1 B2.1 F3.1 B3.1 B2 B3");
   EXPECT_EQ(print(makeZeroBubbleH1({3, 4})[0]), "F0 F1 F2 B0 W0 F3 B1 W1 B2 W2 B3 W3");
   EXPECT_EQ(print(makeZeroBubbleH1({3, 4})[2]), "F0 B0 F1 B1 F2 B2 W0 F3 B3 W1 W2 W3");
   EXPECT_EQ(print(makeZeroBubbleH2({3, 6})[0]), "F0 F1 F2 F3 F4 B0 W0 F5 B1 W1 B2 W2 B3 W3 B4 W4 B5 W5");
@@ -87,7 +86,7 @@ TEST(Schedules, AreFoundByName) {
   for (const NamedSchedule &entry : getSchedules())
     EXPECT_EQ(findSchedule(entry.name)->make, entry.make);
   EXPECT_EQ(findSchedule("2f2b"), nullptr);
-  EXPECT_EQ(getScheduleNames(), "1f1b, gpipe, interleaved, zb-h1, zb-h2, zb-v");
+  EXPECT_EQ(getScheduleNames(), "1f1b, auto, gpipe, interleaved, zb-h1, zb-h2, zb-v");
 }
 
 TEST(Schedules, ActionsReadBack) {

@@ -8,7 +8,7 @@
 // CHECK: pipe.stage @stage0 {{.*}}order = ["P", "F0", "F1", "B0", "F2", "B1", "B2", "S", "U"], slots = 2 : i64
 // CHECK: pipe.stage @stage1 {{.*}}order = ["F0", "B0", "F1", "B1", "F2", "B2", "U"], slots = 1 : i64
 // GPIPE: pipe.stage @stage0 {{.*}}order = ["P", "F0", "F1", "F2", "B0", "B1", "B2", "S", "U"], slots = 3 : i64
-// UNKNOWN: error: schedule '2f2b' is not known; expected one of 1f1b, gpipe
+// UNKNOWN: error: schedule '2f2b' is not known; expected one of 1f1b, auto, gpipe
 // SPLIT: error: schedule 'zb-h1' needs stages whose backward is split or that are cut into chunks; use 1f1b or gpipe
 // NONE: error: 'pipe.stage' op has no order; schedule it first
 module attributes {dist.mesh = #dist.mesh<tp = 1, pp = 2, dp = 1, mb = 3>} {
