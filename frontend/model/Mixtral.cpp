@@ -73,7 +73,7 @@ private:
     top.back() = chosen;
     auto topK =
         b.ops().create<chlo::TopKOp>(b.loc(), typeOf(probabilities).clone(top), RankedTensorType::get(top, b.i32()),
-                                     probabilities, b.ops().getI64IntegerAttr(chosen), b.ops().getBoolAttr(false));
+                                     probabilities, b.ops().getI64IntegerAttr(chosen), BoolAttr());
     Value sum = b.sum(topK.getValues(), {2});
     Value shares = b.binary<stablehlo::DivOp>(topK.getValues(), b.broadcastRows(sum, topK.getValues()));
     // [b, s, k, e]: whether the k-th choice of a token is expert e.
