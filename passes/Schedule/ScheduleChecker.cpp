@@ -37,6 +37,7 @@ std::optional<std::string> ScheduleChecker::checkComplete(const Schedule &schedu
     auto flag = [&](Action action) -> char & {
       return done[(action.kind * chunks + action.chunk) * microbatches + action.microbatch];
     };
+    Action last{};
     for (Action action : order) {
       if (action.microbatch >= microbatches)
         return formatv("stage {0}: {1} is beyond the {2} microbatches", stage, toString(action), microbatches).str();
@@ -46,7 +47,9 @@ std::optional<std::string> ScheduleChecker::checkComplete(const Schedule &schedu
       if (action.kind != Action::Forward && !flag(before))
         return formatv("stage {0}: {1} comes before {2}", stage, toString(action), toString(before)).str();
       if (std::exchange(flag(action), true))
-        return formatv("stage {0}: {1} comes twice", stage, toString(action)).str();
+        return formatv("stage {0}: {1} comes twice, the second time after {2}", stage, toString(action), toString(last))
+            .str();
+      last = action;
     }
     for (int64_t mb = 0; mb < microbatches; ++mb)
       for (int64_t chunk = 0; chunk < chunks; ++chunk)

@@ -27,7 +27,9 @@ TEST(Checker, MissingWeightGradient) {
   EXPECT_EQ(faultOf({"F0 B0 W0", "F0 B0"}, 1, {{1}, {1}}), "stage 1: W0 is missing after B0");
 }
 
-TEST(Checker, RepeatedAction) { EXPECT_EQ(faultOf({"F0 B0 B0"}, 1, {{1}}), "stage 0: B0 comes twice"); }
+TEST(Checker, RepeatedAction) {
+  EXPECT_EQ(faultOf({"F0 B0 B0"}, 1, {{1}}), "stage 0: B0 comes twice, the second time after B0");
+}
 
 TEST(Checker, BackwardBeforeForward) { EXPECT_EQ(faultOf({"B0 F0"}, 1, {{1}}), "stage 0: B0 comes before F0"); }
 
