@@ -79,11 +79,12 @@ std::vector<int64_t> p3d::countActivations(ModuleOp scheduled, StringRef recompu
   std::vector<int64_t> counts;
   for (pipe::StageOp stage : collectStages(scheduled)) {
     int64_t bytes = 0;
-    if (pipe::TaskOp forward = stage.getTask(pipe::TaskKind::Forward))
-      for (auto call : forward.getBody().getOps<CallOp>())
-        if (call.getLayer())
-          bytes += BlockActivations(call, scheduled.lookupSymbol<BlockOp>(call.getCallee()), recompute).bytes();
-    counts.push_back(bytes * countLive(readOrder(stage)));
+    for (pipe::TaskOp forward : stage.getOps<pipe::TaskOp>())
+      if (forward.getKind() == pipe::TaskKind::Forward)
+        for (auto call : forward.getBody().getOps<CallOp>())
+          if (call.getLayer())
+            bytes += BlockActivations(call, scheduled.lookupSymbol<BlockOp>(call.getCallee()), recompute).bytes();
+    counts.push_back(bytes * countLive(readOrder(stage)) / stage.getNumChunks());
   }
   return counts;
 }

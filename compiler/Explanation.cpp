@@ -166,7 +166,8 @@ Reason Explainer::reasonOfSend(SendOp send, StageOp stage) {
   std::string who = distance == 1 ? (isBackward ? "the stage before" : "the next stage")
                                   : formatv("stage {0}", send.getStage()).str();
   auto call = send.getValue().getDefiningOp<graph::CallOp>();
-  int64_t border = stage.getLayers()[isBackward ? 0 : 1];
+  auto [first, last] = stage.getLayersOf(send->getParentOfType<TaskOp>().getChunk());
+  int64_t border = isBackward ? first : last;
   std::string what;
   if (call && call.getLayer() == border)
     what = isBackward ? "the gradient that the first layer of this one makes" : "what the last layer of this one makes";

@@ -6,7 +6,9 @@
 #include "compiler/StepSimulation.h"
 #include "passes/Schedule/StageSchedule.h"
 #include "passes/Support/CostModel.h"
+#include "passes/Stage/Chain.h"
 #include "passes/Support/Flops.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <set>
 
@@ -34,7 +36,7 @@ private:
   json::Array transfers(const Traffic &traffic);
   json::Object schedule(const Schedule &orders, const ScheduleTiming &timing);
   json::Array classes();
-  json::Array layersPerStage();
+  json::Array layersPerPart();
   void addFlops(json::Object &manifest, double stepSeconds);
 
   ModuleOp module;
@@ -91,7 +93,9 @@ json::Object ManifestWriter::makePlan() {
   for (auto &[name, entry] : *described.getObject("names"))
     parameters[name] = *entry.getAsObject()->get("sharding");
   if (llvm::any_of(stages, [](StageOp stage) { return stage.getLayers()[1] >= stage.getLayers()[0]; }))
-    plan["stages"] = layersPerStage();
+    plan["stages"] = layersPerPart();
+  if (int64_t chunks = stages.front().getNumChunks(); chunks > 1)
+    plan["chunks"] = chunks;
   plan["classes"] = classes();
   plan["schedule"] = inputs.schedule;
   plan["zero"] = inputs.zero;
@@ -116,10 +120,15 @@ json::Array ManifestWriter::classes() {
   return array;
 }
 
-json::Array ManifestWriter::layersPerStage() {
+/// In the order of the chain.
+json::Array ManifestWriter::layersPerPart() {
   json::Array counts;
-  for (StageOp stage : stages)
-    counts.push_back(stage.getLayers()[1] - stage.getLayers()[0] + 1);
+  int64_t count = stages.size(), parts = count * stages.front().getNumChunks();
+  for (int64_t place = 0; place < parts; ++place) {
+    auto [stage, chunk] = partAt(findPlacement(stages), place, count);
+    auto [first, last] = stages[stage].getLayersOf(chunk);
+    counts.push_back(last - first + 1);
+  }
   return counts;
 }
 
@@ -240,17 +249,21 @@ json::Object p3d::makePlan(ModuleOp module, const ManifestInputs &inputs) {
 }
 
 // not messages: what stands in the cube
-/// "layers 0-19", "no layers".
-static std::string layersText(StageOp stage) {
-  int64_t first = stage.getLayers()[0], last = stage.getLayers()[1];
-  if (first > last)
-    return "no layers";
-  return first == last ? llvm::formatv("layer {0}", first).str() : llvm::formatv("layers {0}-{1}", first, last).str();
-}
-
 /// "3", "0-3".
 static std::string rangeText(int64_t first, int64_t last) {
   return first == last ? std::to_string(first) : llvm::formatv("{0}-{1}", first, last).str();
+}
+
+/// "layers 0-19", "layer 3", of several chunks "layers 0-1, 4-5", "no layers".
+static std::string layersText(StageOp stage) {
+  SmallVector<std::string> ranges;
+  int64_t layers = 0;
+  for (int64_t chunk = 0; chunk < stage.getNumChunks(); ++chunk)
+    if (auto [first, last] = stage.getLayersOf(chunk); first <= last) {
+      ranges.push_back(rangeText(first, last));
+      layers += last - first + 1;
+    }
+  return ranges.empty() ? "no layers" : (layers == 1 ? "layer " : "layers ") + llvm::join(ranges, ", ");
 }
 
 void p3d::printCube(ModuleOp module, const ManifestInputs &inputs, llvm::raw_ostream &os) {

@@ -3,6 +3,7 @@
 #include "compiler/Pipeline.h"
 #include "compiler/PlanOption.h"
 #include "passes/Support/Units.h"
+#include "passes/Schedule/Schedules.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
@@ -21,7 +22,8 @@ cl::opt<std::string> outputFlag("o", cl::desc("directory of the compiled program
 cl::opt<std::string> meshFlag("mesh", cl::desc("TPxPPxDP like 4x4x2, or tp=4,pp=4,dp=2 (1x1x1)"), cl::init("1x1x1"), cl::value_desc("mesh"), cl::cat(category));
 cl::opt<std::string> rankOrderFlag("rank-order", cl::desc("axes of the rank number, the fastest first: tp-dp-pp or tp-pp-dp (tp-dp-pp)"), cl::init("tp-dp-pp"), cl::value_desc("order"), cl::cat(category));
 cl::opt<std::string> microbatchesFlag("microbatches", cl::desc("microbatches per replica and step (1 if PP=1, else the largest divisor of the replica's batch not above 2 x PP)"), cl::value_desc("n"), cl::cat(category));
-cl::opt<std::string> scheduleFlag("schedule", cl::desc("gpipe or 1f1b (1f1b)"), cl::init("1f1b"), cl::value_desc("name"), cl::cat(category));
+cl::opt<std::string> scheduleFlag("schedule", cl::desc("gpipe, 1f1b, interleaved, zb-h1, zb-h2 or zb-v (1f1b)"), cl::init("1f1b"), cl::value_desc("name"), cl::cat(category));
+cl::opt<std::string> chunksFlag("chunks", cl::desc("parts of the chain of layers on each stage, for interleaved and zb-v (2)"), cl::value_desc("n"), cl::cat(category));
 cl::opt<std::string> stagesFlag("stages", cl::desc("auto, or the layers of each stage like 20,20,20,20 (auto)"), cl::init("auto"), cl::value_desc("counts"), cl::cat(category));
 cl::opt<std::string> sequenceParallelFlag("sequence-parallel", cl::desc("auto: tp cuts the sequence between matrix products where that is cheaper; on: wherever it can; off: never (auto)"), cl::init("auto"), cl::value_desc("when"), cl::cat(category));
 cl::opt<std::string> recomputeFlag("recompute", cl::desc("what the backward pass computes again instead of reading it: none, selective (attention, norms, activations), full (of each layer all but its inputs), or auto, the least of them that fits --device-memory (none)"), cl::init("none"), cl::value_desc("what"), cl::cat(category));
@@ -173,7 +175,7 @@ bool obeyPlan() {
   llvm::consumeError(given.takeError());
   llvm::consumeError(said.takeError());
   return (isSame || obey(meshFlag, planned->mesh)) && obey(rankOrderFlag, planned->rankOrder) && obey(microbatchesFlag, planned->microbatches) &&
-         obey(stagesFlag, planned->stages) && obey(scheduleFlag, planned->schedule) && obey(zeroFlag, planned->zero) && obey(recomputeFlag, planned->recompute);
+         obey(stagesFlag, planned->stages) && obey(scheduleFlag, planned->schedule) && obey(chunksFlag, planned->chunks) && obey(zeroFlag, planned->zero) && obey(recomputeFlag, planned->recompute);
 }
 
 bool isRecompute() {
@@ -199,11 +201,24 @@ bool validateExplain() {
   return true;
 }
 
+bool validateSchedule() {
+  const NamedSchedule *schedule = findSchedule(scheduleFlag);
+  if (!schedule)
+    return complain("--schedule=" + scheduleFlag + ": expected " + getScheduleNames());
+  int64_t chunks = schedule->chunks;
+  if (!chunksFlag.empty() && (llvm::StringRef(chunksFlag).getAsInteger(10, chunks) || chunks < 1))
+    return complain("--chunks=" + chunksFlag + ": expected a number of at least 1");
+  if (schedule->mostChunks == schedule->chunks && chunks != schedule->chunks)
+    return complain("--chunks=" + chunksFlag + ": --schedule=" + scheduleFlag + " has " + llvm::Twine(schedule->chunks) +
+                    " on each stage; interleaved takes any number");
+  return true;
+}
+
 bool validate() {
   if (inputFlag.size() != 1)
     return complain((inputFlag.empty() ? "no model is given" : "more than one model is given: " + llvm::join(inputFlag, ", ")) +
                     "; usage: p3dc MODEL.mlir --mesh=4x4x2 -o DIR");
-  return isOneOf("rank-order", rankOrderFlag, {"tp-dp-pp", "tp-pp-dp"}) && isOneOf("schedule", scheduleFlag, {"gpipe", "1f1b"}) &&
+  return isOneOf("rank-order", rankOrderFlag, {"tp-dp-pp", "tp-pp-dp"}) && validateSchedule() &&
          isOneOf("sequence-parallel", sequenceParallelFlag, {"auto", "on", "off"}) && isOneOf("grad-reduce", gradReduceFlag, {"f32", "bf16"}) && isRecompute() && isOneOf("zero", zeroFlag, {"0", "1", "2", "3"}) && isOneOf("target", targetFlag, {"cpu", "cuda"}) && isOneOf("optimizer", optimizerFlag, {"adamw", "sgd", "none"}) && isRegex("params", paramsFlag) && isRegex("inputs", inputsFlag) &&
          isRegex("freeze", freezeFlag) && (explainFlag.empty() || isOneOf("explain", explainFlag, {"text", "json"})) && validateLevels() && validateExplain();
 }
@@ -253,6 +268,8 @@ std::optional<Options> Options::parse(int argc, char **argv) {
   options.gradReduce = gradReduceFlag;
   options.plan = planFlag;
   options.schedule = scheduleFlag;
+  options.chunks = findSchedule(scheduleFlag)->chunks;
+  llvm::StringRef(chunksFlag).getAsInteger(10, options.chunks);
   options.stages = stagesFlag;
   options.optimizer = optimizerFlag;
   options.params = paramsFlag;

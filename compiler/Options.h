@@ -20,6 +20,7 @@ struct Options {
   std::optional<int64_t> microbatches; ///< nullopt: chosen
   std::string sequenceParallel = "auto"; ///< or on, off
   std::string schedule;
+  int64_t chunks = 1; ///< of each stage
   std::string stages;             ///< "auto" or layer counts "20,20,20,20"
   std::string recompute = "none"; ///< one of kRecomputeChoices, or auto: the first of them that fits the cluster's memory
   int64_t zero = 0;               ///< --zero: what is cut over dp, 0 to 3

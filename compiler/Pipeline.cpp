@@ -7,6 +7,7 @@
 #include "passes/Partition/Passes.h"
 #include "passes/Replicate/Passes.h"
 #include "passes/Schedule/Passes.h"
+#include "passes/Schedule/Schedules.h"
 #include "passes/Shard/Passes.h"
 #include "passes/Stage/Passes.h"
 
@@ -79,7 +80,10 @@ void buildPartition(OpPassManager &passes, const Options &) {
 }
 
 void buildStage(OpPassManager &passes, const Options &options) {
-  passes.addPass(createCutStagesPass({options.stages}));
+  const NamedSchedule &schedule = *findSchedule(options.schedule);
+  if (schedule.splitsBackward)
+    passes.addPass(createSplitBackwardPass());
+  passes.addPass(createCutStagesPass({options.stages, options.chunks, schedule.placement == Placement::Vee}));
   passes.addPass(createVerifyStagesPass());
 }
 

@@ -9,7 +9,7 @@ using llvm::formatv;
 namespace json = llvm::json;
 
 namespace {
-constexpr llvm::StringRef kFields[] = {"version", "model", "mesh", "rank_order", "microbatches", "stages", "schedule", "zero", "recompute", "classes", "sharding"};
+constexpr llvm::StringRef kFields[] = {"version", "model", "mesh", "rank_order", "microbatches", "stages", "schedule", "chunks", "zero", "recompute", "classes", "sharding"};
 
 class Reader {
 public:
@@ -43,6 +43,8 @@ public:
     if (llvm::Error error = readNumbers("microbatches", flags.microbatches))
       return std::move(error);
     if (llvm::Error error = readNumbers("stages", flags.stages))
+      return std::move(error);
+    if (llvm::Error error = readNumbers("chunks", flags.chunks))
       return std::move(error);
     if (llvm::Error error = readNumbers("zero", flags.zero))
       return std::move(error);

@@ -43,16 +43,16 @@ public:
   StepCosts run() {
     for (StageOp stage : collectStages(module)) {
       this->stage = stage;
-      costs.stages.push_back({{TaskCosts{0, 0, 0}}});
+      costs.stages.push_back({std::vector<TaskCosts>(stage.getNumChunks(), {0, 0, 0})});
       for (TaskOp task : stage.getBody().getOps<TaskOp>())
-        add(task.getKind(), ofBlock(task.getBody().front()));
+        add(task.getKind(), task.getChunk(), ofBlock(task.getBody().front()));
     }
     forEachMessage(module, [&](const Message &message) { addMessage(message); });
     return std::move(costs);
   }
 
 private:
-  void add(TaskKind kind, Seconds seconds);
+  void add(TaskKind kind, int64_t chunk, Seconds seconds);
   void addMessage(const Message &message);
   Seconds ofBlock(Block &block);
   double ofOperation(Operation *op, const memory::Fusion &fusion);
@@ -67,9 +67,9 @@ private:
   StepCosts costs;
 };
 
-void CostAnalysis::add(TaskKind kind, Seconds seconds) {
+void CostAnalysis::add(TaskKind kind, int64_t chunk, Seconds seconds) {
   StageCost &cost = costs.stages[StageOp(stage).getIndex()];
-  TaskCosts &tasks = cost.chunks.front();
+  TaskCosts &tasks = cost.chunks[chunk];
   switch (kind) {
   case TaskKind::Prologue:
     cost.prologue += seconds.total();
@@ -106,7 +106,7 @@ void CostAnalysis::addMessage(const Message &message) {
   }
   stage = message.stage;
   bool forWeights = isForWeights(message.op);
-  add(message.task, {forWeights ? 0 : seconds, forWeights ? seconds : 0});
+  add(message.task, message.chunk, {forWeights ? 0 : seconds, forWeights ? seconds : 0});
   costs.stages[stage.getIndex()].messages += message.times * seconds;
 }
 

@@ -58,7 +58,7 @@ public:
   void run() {
     for (StageOp stage : module.getOps<StageOp>())
       for (TaskOp task : stage.getBody().getOps<TaskOp>()) {
-        at = {stage, task.getKind(), {}};
+        at = {stage, task.getKind(), int64_t(task.getChunk()), {}};
         visitBody(task.getBody().front());
       }
     if (mesh)
@@ -69,6 +69,7 @@ private:
   struct Place {
     StageOp stage;
     TaskKind task;
+    int64_t chunk;
     graph::CallOp call;
   };
 
@@ -102,7 +103,7 @@ private:
         .Case([&](SendOp send) {
           Type type = send.getValue().getType();
           int64_t bytes = countBytes(type), times = runsPerStep(at.task, mesh);
-          visit({at.stage, at.task, op, at.call, "send", "pp", 2, type, times, bytes, times * bytes, int64_t(send.getStage())});
+          visit({at.stage, at.task, at.chunk, op, at.call, "send", "pp", 2, type, times, bytes, times * bytes, int64_t(send.getStage())});
         });
   }
 
@@ -123,7 +124,7 @@ private:
     int64_t ranks = mesh.getTp() * mesh.getPp() * (isSharedByReplicas(module) ? mesh.getDp() : 1);
     Type type = RankedTensorType::get({}, Float32Type::get(module.getContext()));
     for (StageOp stage : module.getOps<StageOp>()) {
-      at = {stage, TaskKind::Update, {}};
+      at = {stage, TaskKind::Update, 0, {}};
       if (stage.getTask(TaskKind::Update))
         add(nullptr, "all_reduce", "norm", ranks, 2, countBytes(type), type);
     }
@@ -138,7 +139,7 @@ private:
     if (ranks <= 1)
       return;
     int64_t times = runsPerStep(at.task, mesh);
-    visit({at.stage, at.task, op, at.call, kind.str(), axis.str(), ranks, type, times, bytes, times * passes * (ranks - 1) * bytes / ranks});
+    visit({at.stage, at.task, at.chunk, op, at.call, kind.str(), axis.str(), ranks, type, times, bytes, times * passes * (ranks - 1) * bytes / ranks});
   }
 
   ModuleOp module;

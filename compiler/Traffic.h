@@ -31,6 +31,7 @@ struct Traffic {
 struct Message {
   pipe::StageOp stage;
   pipe::TaskKind task;
+  int64_t chunk;
   mlir::Operation *op;    ///< null for the sum of the gradient's norm, which the runtime makes
   graph::CallOp call;     ///< of the block that it stands in; null in the task itself
   std::string kind;       ///< all_reduce, all_gather, reduce_scatter, all_to_all, or send

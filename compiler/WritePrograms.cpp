@@ -37,7 +37,7 @@ StageMemory measureProgram(exec::ProgramOp program) {
       memory.grads += exec::bytesOf(buffer.getMemory());
       break;
     case pipe::BufferKind::Activation:
-      memory.activations += exec::bytesOf(buffer.getMemory()) * program.getSlots();
+      memory.activations += exec::bytesOf(buffer.getMemory()) * exec::slotsOf(program, buffer);
       break;
     case pipe::BufferKind::Receive:
       memory.activations += exec::bytesOf(buffer.getMemory());

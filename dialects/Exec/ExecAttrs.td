@@ -17,7 +17,8 @@ def Exec_GroupAttr : EnumAttr<Exec_Dialect, Exec_Group, "group">;
 // The numbers are those of runtime.h. Transfers to later stages and from earlier ones are on `forward`, the others on `backward`: two directions cannot block each other.
 def Exec_Stream : I32EnumAttr<"Stream", "what is done in order", [
   I32EnumAttrCase<"Compute", 0, "compute">, I32EnumAttrCase<"TP", 1, "tp">, I32EnumAttrCase<"DP", 2, "dp">, I32EnumAttrCase<"Forward", 3, "forward">,
-  I32EnumAttrCase<"Backward", 4, "backward">, I32EnumAttrCase<"Tied", 5, "tied">, I32EnumAttrCase<"Norm", 6, "norm">]> {
+  I32EnumAttrCase<"Backward", 4, "backward">, I32EnumAttrCase<"Tied", 5, "tied">, I32EnumAttrCase<"Norm", 6, "norm">,
+  I32EnumAttrCase<"TurnedForward", 7, "turned_forward">, I32EnumAttrCase<"TurnedBackward", 8, "turned_backward">]> {
   let cppNamespace = "::p3d::exec";
   let genSpecializedAttr = 0;
 }

@@ -2,6 +2,7 @@
 #include "dialects/Exec/ExecOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace p3d::exec;
@@ -38,6 +39,28 @@ MemRefType p3d::exec::memoryType(RankedTensorType tensor) {
 
 MemRefType p3d::exec::flatType(MemRefType type) {
   return MemRefType::get({type.getNumElements()}, type.getElementType());
+}
+
+std::string p3d::exec::taskName(pipe::TaskKind kind, int64_t chunk) {
+  std::string name = pipe::stringifyTaskKind(kind).str();
+  return chunk ? name + "." + std::to_string(chunk) : name;
+}
+
+int64_t p3d::exec::slotsOf(ProgramOp program, BufferOp activation) { 
+  return (isFromBackward(activation) ? *program.getWeightSlots() : program.getSlots())[pipe::chunkOf(activation)];
+}
+
+bool p3d::exec::isTurned(Operation *transfer) {
+  auto task = transfer->getParentOfType<TaskOp>();
+  int64_t here = transfer->getParentOfType<ProgramOp>().getIndex();
+  auto send = dyn_cast<SendOp>(transfer);
+  int64_t from = send ? here : int64_t(cast<RecvOp>(transfer).getStage()), to = send ? int64_t(send.getStage()) : here;
+  return (task.getKind() == pipe::TaskKind::Forward) != (from < to);
+}
+
+int64_t p3d::exec::firstSlotOf(ProgramOp program, int64_t chunk) {
+  ArrayRef<int64_t> before = program.getSlots().take_front(chunk);
+  return std::accumulate(before.begin(), before.end(), int64_t(0));
 }
 
 int64_t p3d::exec::bytesOf(MemRefType type) {

@@ -47,3 +47,17 @@ mlir::MemRefType flatType(mlir::MemRefType type);
 
 #define GET_OP_CLASSES
 #include "dialects/Exec/ExecOps.h.inc"
+
+namespace p3d::exec {
+/// "forward", of another chunk than the first "forward.1".
+std::string taskName(pipe::TaskKind kind, int64_t chunk);
+inline std::string nameOf(TaskOp task) { return taskName(task.getKind(), task.getChunk()); }
+/// Whether an activation lives from the backward task to the weight gradients alone, in slots of its own.
+inline bool isFromBackward(BufferOp activation) { return activation->hasAttr(pipe::kFromBackwardAttr); }
+/// Whether a transfer of the task's pass goes the other way than between stages without chunks: forward to an earlier
+/// stage, or backward to a later one.
+bool isTurned(mlir::Operation *transfer);
+/// How many slots an activation has, and the number of the first among the slots of all chunks.
+int64_t slotsOf(ProgramOp program, BufferOp activation);
+int64_t firstSlotOf(ProgramOp program, int64_t chunk);
+} // namespace p3d::exec

@@ -22,10 +22,10 @@ class Exec_Op<string mnemonic, list<Trait> traits = []> : Op<Exec_Dialect, mnemo
 def Exec_ProgramOp : Exec_Op<"program", [Symbol, SymbolTable, IsolatedFromAbove, NoRegionArguments, SingleBlock, NoTerminator]> {
   let summary = "what every rank of one stage runs";
   let description = [{
-    `slots` microbatches have activations at once. `order` lists actions as text, as in pipe.stage. After planning `arena_bytes` is the size of the arena, and
+    `slots` microbatches of each chunk have activations at once, `weight_slots` those that the backward keeps for the weight gradients. `order` lists actions as text, as in pipe.stage. After planning `arena_bytes` is the size of the arena, and
     `zero_offset`, `zero_bytes` the part of it that is set to zero when a step begins.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$index, I64Attr:$slots, OptionalAttr<ArrayAttr>:$order,
+  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$index, DenseI64ArrayAttr:$slots, OptionalAttr<DenseI64ArrayAttr>:$weight_slots, OptionalAttr<ArrayAttr>:$order,
                        OptionalAttr<I64Attr>:$arena_bytes, OptionalAttr<I64Attr>:$zero_offset, OptionalAttr<I64Attr>:$zero_bytes);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
@@ -33,7 +33,7 @@ def Exec_ProgramOp : Exec_Op<"program", [Symbol, SymbolTable, IsolatedFromAbove,
 }
 
 def Exec_BufferOp : Exec_Op<"buffer", [Symbol]> {
-  let summary = "memory of the arena that outlives a task: at `offset`, for an activation at `offset` + slot * `stride`";
+  let summary = "memory of the arena that outlives a task: at `offset`, for an activation at `offset` + slot * `stride`, where slot = microbatch mod slots of its kind and chunk";
   let description = [{
     Carries the attributes of its pipe.buffer. `element` is the element type of its tensor, `global` that tensor's type before partition. The buffers of an optimizer's
     state carry `exec.state_of = @parameter` and `exec.state` ("m", "v", "master"); where a rank updates a share of a row of parameters, that is the first of these.
@@ -49,9 +49,10 @@ def Exec_BufferOp : Exec_Op<"buffer", [Symbol]> {
 
 def Exec_TaskOp : Exec_Op<"task", [NoRegionArguments, SingleBlock, NoTerminator]> {
   let summary = "the commands of one action; its temporaries lie in the arena at `scratch_offset` and take `scratch_bytes`";
-  let arguments = (ins Pipe_TaskKindAttr:$kind, OptionalAttr<I64Attr>:$scratch_offset, OptionalAttr<I64Attr>:$scratch_bytes);
+  let arguments = (ins Pipe_TaskKindAttr:$kind, DefaultValuedAttr<I64Attr, "0">:$chunk, OptionalAttr<I64Attr>:$scratch_offset,
+                       OptionalAttr<I64Attr>:$scratch_bytes);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$kind (`scratch` $scratch_bytes^ `at` $scratch_offset)? attr-dict-with-keyword $body";
+  let assemblyFormat = "$kind (`chunk` $chunk^)? (`scratch` $scratch_bytes^ `at` $scratch_offset)? attr-dict-with-keyword $body";
 }
 
 def Exec_FunctionOp : Exec_Op<"function", [FunctionOpInterface, IsolatedFromAbove, SingleBlock, NoTerminator]> {
@@ -72,7 +73,7 @@ def Exec_FunctionOp : Exec_Op<"function", [FunctionOpInterface, IsolatedFromAbov
 //===--------------------------------------------------------------------------------------------------------------===//
 
 def Exec_AddressOp : Exec_Op<"address"> {
-  let summary = "a buffer (of the task's slot)";
+  let summary = "a buffer (of the microbatch's slot)";
   let arguments = (ins FlatSymbolRefAttr:$buffer);
   let results = (outs Exec_Memory:$result);
   let assemblyFormat = "$buffer attr-dict `:` type($result)";

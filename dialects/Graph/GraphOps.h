@@ -36,6 +36,7 @@ inline constexpr llvm::StringLiteral kPieceShapeAttr = "graph.piece_shape";
 inline constexpr llvm::StringLiteral kUserShardingAttr = "graph.user_sharding";
 inline constexpr llvm::StringLiteral kSavesAttr = "graph.saves";
 inline constexpr llvm::StringLiteral kBackwardOfAttr = "graph.backward_of";
+inline constexpr llvm::StringLiteral kWeightGradientOfAttr = "graph.weight_gradient_of";
 // A forward op's number within its block, and on a backward op the number of its forward op and "input_grad" or "weight_grad".
 inline constexpr llvm::StringLiteral kIdAttr = "graph.id";
 inline constexpr llvm::StringLiteral kOfAttr = "graph.of";

@@ -58,7 +58,7 @@ def Graph_BlockOp : Graph_FunctionOp<"block"> {
   let summary = "a repeated layer, or the part before or after the layers";
   let description = [{
     A forward block made by autodiff has `graph.saves = n`: its last n results are values kept for the backward block. `graph.backward_of = @fwd`
-    names the forward block of a backward one.
+    names the forward block of a backward one; where the gradients of weights are computed for themselves, `graph.weight_gradient_of = @fwd` that of theirs.
   }];
 }
 

@@ -33,7 +33,9 @@ void StageOp::build(OpBuilder &builder, OperationState &state, StringRef name, i
   state.addRegion()->emplaceBlock();
 }
 
-void TaskOp::build(OpBuilder &builder, OperationState &state, TaskKind kind) {
+void TaskOp::build(OpBuilder &builder, OperationState &state, TaskKind kind, int64_t chunk) {
+  if (chunk)
+    state.addAttribute(getChunkAttrName(state.name), builder.getI64IntegerAttr(chunk));
   state.addAttribute(getKindAttrName(state.name), TaskKindAttr::get(builder.getContext(), kind));
   state.addRegion()->emplaceBlock();
 }

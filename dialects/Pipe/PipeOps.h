@@ -20,6 +20,15 @@ inline constexpr llvm::StringLiteral kTiedStagesAttr = "pipe.tied_stages";
 // On a parameter and its gradient: which elements a rank of dp updates (ShareAttr), and that the buffer is no more than these.
 inline constexpr llvm::StringLiteral kShareAttr = "pipe.share";
 inline constexpr llvm::StringLiteral kHoldsShareAttr = "pipe.holds_share";
+// On an activation of another chunk than the first: that chunk. On one that lives from the backward task to the weight gradients alone.
+inline constexpr llvm::StringLiteral kChunkAttr = "pipe.chunk";
+inline constexpr llvm::StringLiteral kFromBackwardAttr = "pipe.from_backward";
+
+/// The chunk of an activation.
+inline int64_t chunkOf(mlir::Operation *buffer) {
+  auto chunk = buffer->getAttrOfType<mlir::IntegerAttr>(kChunkAttr);
+  return chunk ? chunk.getInt() : 0;
+}
 
 /// What a rank of dp updates of a buffer, null where it updates all.
 inline ShareAttr shareOf(mlir::Operation *buffer) { return buffer->getAttrOfType<ShareAttr>(kShareAttr); }

@@ -6,9 +6,9 @@
 using namespace mlir;
 using namespace p3d::pipe;
 
-TaskOp StageOp::getTask(TaskKind kind) {
+TaskOp StageOp::getTask(TaskKind kind, int64_t chunk) {
   for (TaskOp task : getBody().getOps<TaskOp>())
-    if (task.getKind() == kind)
+    if (task.getKind() == kind && int64_t(task.getChunk()) == chunk)
       return task;
   return {};
 }
@@ -77,16 +77,19 @@ LogicalResult StageVerifier::verifyShape(Operation *op, ShapedType found, Buffer
 }
 
 LogicalResult StageVerifier::verifyTasks() {
-  llvm::SmallSet<TaskKind, 6> seen;
+  llvm::SmallSet<std::pair<TaskKind, int64_t>, 8> seen;
   for (Operation &op : stage.getBody().front()) {
     if (isa<BufferOp>(op))
       continue;
     auto task = dyn_cast<TaskOp>(op);
     if (!task)
       return op.emitOpError() << "stands in a pipe.stage, which holds buffers and tasks";
-    if (!seen.insert(task.getKind()).second)
+    if (int64_t(task.getChunk()) < 0 || int64_t(task.getChunk()) >= stage.getNumChunks())
+      return op.emitOpError() << "is of chunk " << int64_t(task.getChunk()) << ", but stage " << stage.getIndex() << " has "
+                              << stage.getNumChunks() << " (two entries of 'layers' for each)";
+    if (!seen.insert({task.getKind(), task.getChunk()}).second)
       return op.emitOpError() << "is the second " << stringifyTaskKind(task.getKind()) << " task of stage "
-                              << stage.getIndex();
+                              << stage.getIndex() << ", chunk " << task.getChunk();
   }
   return success();
 }
@@ -156,8 +159,8 @@ LogicalResult StageVerifier::verifyUse(Operation *op) {
 }
 
 LogicalResult StageVerifier::verify() {
-  if (stage.getLayers().size() != 2)
-    return stage.emitOpError() << "has " << stage.getLayers().size() << " entries in 'layers', expected [first, last]";
+  if (stage.getLayers().empty() || stage.getLayers().size() % 2)
+    return stage.emitOpError() << "has " << stage.getLayers().size() << " entries in 'layers', expected [first, last] of each chunk";
   if (failed(verifyTasks()))
     return failure();
   for (auto &entry : buffers)

@@ -87,12 +87,18 @@ LogicalResult CommandLowering::lower(Block &commands) {
   return success();
 }
 
+/// What another chunk or the backward task keeps lies in the slot that the microbatch has there.
+Value CommandLowering::inSlot(exec::BufferOp buffer, int64_t stride) {
+  int64_t chunk = pipe::chunkOf(buffer);
+  bool isOwn = chunk == environment.chunk && !exec::isFromBackward(buffer);
+  int64_t first = isOwn ? exec::firstSlotOf(environment.program, chunk) : 0;
+  Value slot = isOwn ? environment.slot : llvm.remainder(environment.microbatch, exec::slotsOf(environment.program, buffer));
+  return llvm.offset(llvm.offset(environment.arena, *buffer.getOffset() - first * stride), llvm.mul(slot, stride));
+}
+
 LogicalResult CommandLowering::lower(exec::AddressOp op) {
   auto buffer = cast<exec::BufferOp>(SymbolTable::lookupSymbolIn(environment.program, op.getBufferAttr()));
-  Value address = llvm.offset(environment.arena, *buffer.getOffset());
-  if (auto stride = buffer.getStride())
-    address = llvm.offset(address, llvm.mul(environment.slot, *stride));
-  bind(op, address);
+  bind(op, buffer.getStride() ? inSlot(buffer, *buffer.getStride()) : llvm.offset(environment.arena, *buffer.getOffset()));
   return success();
 }
 

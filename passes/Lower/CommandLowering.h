@@ -10,8 +10,9 @@ namespace p3d::lower {
 /// What a list of commands may refer to, as LLVM values.
 struct CommandEnvironment {
   mlir::Value context, scratch, microbatch;
-  /// Of tasks alone: the arena and the slot of the activations.
+  /// Of tasks alone: the arena, and the slot of the activations among those of all chunks.
   mlir::Value arena, slot;
+  int64_t chunk = 0;
   exec::ProgramOp program;
   /// Blocks and threads of each kernel where commands are enqueued on a GPU; null where they are done at once.
   mlir::DictionaryAttr launches;
@@ -33,6 +34,7 @@ public:
   mlir::LogicalResult lower(mlir::Block &commands);
 
 private:
+  mlir::Value inSlot(exec::BufferOp buffer, int64_t stride);
   mlir::LogicalResult lower(exec::AddressOp op);
   mlir::LogicalResult lower(exec::ConstantOp op);
   mlir::LogicalResult lower(exec::TemporaryOp op);

@@ -21,6 +21,8 @@ Value LlvmBuilder::offset(Value base, Value bytes) {
 Value LlvmBuilder::add(Value a, Value b) { return builder.create<LLVM::AddOp>(loc, a, b); }
 Value LlvmBuilder::mul(Value a, int64_t b) { return b == 1 ? a : builder.create<LLVM::MulOp>(loc, a, i64(b)).getResult(); }
 
+Value LlvmBuilder::remainder(Value a, int64_t b) { return builder.create<LLVM::SRemOp>(loc, a, i64(b)); }
+
 Value LlvmBuilder::call(StringRef name, ValueRange args, Type result) {
   auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
   if (!function) {

@@ -43,7 +43,7 @@ LogicalResult lowerFunction(exec::FunctionOp function, LlvmBuilder &llvm, Operat
 
 /// void task(ctx, arena, microbatch, slot)
 FailureOr<std::string> lowerTask(exec::TaskOp task, exec::ProgramOp program, LlvmBuilder &llvm, OperationNames &names, DictionaryAttr launches) {
-  std::string name = (program.getSymName() + "." + pipe::stringifyTaskKind(task.getKind())).str();
+  std::string name = (program.getSymName() + "." + exec::nameOf(task)).str();
   Type i64 = llvm.builder.getI64Type();
   auto made = llvm.startFunction(name, {llvm.pointer, llvm.pointer, i64, i64});
   CommandEnvironment environment;
@@ -51,6 +51,7 @@ FailureOr<std::string> lowerTask(exec::TaskOp task, exec::ProgramOp program, Llv
   environment.arena = made.getArgument(1);
   environment.microbatch = made.getArgument(2);
   environment.slot = made.getArgument(3);
+  environment.chunk = task.getChunk();
   environment.program = program;
   environment.launches = launches;
   environment.scratch = llvm.offset(environment.arena, task.getScratchOffset().value_or(0));

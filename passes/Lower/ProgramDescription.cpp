@@ -1,6 +1,7 @@
 #include "passes/Lower/ProgramDescription.h"
 #include "dialects/Graph/GraphOps.h"
 #include "llvm/Support/JSON.h"
+#include <set>
 
 using namespace mlir;
 using namespace p3d;
@@ -66,12 +67,14 @@ public:
         {"tokens_per_step", numberOf("p3d.tokens_per_step", tokens)},
         {"fingerprint", textOf(module, "p3d.fingerprint", "")},
         {"arena_bytes", static_cast<int64_t>(program.getArenaBytes().value_or(0))},
-        {"slots", program.getSlots()},
+        {"slots", exec::firstSlotOf(program, program.getSlots().size())},
         {"optimizer", optimizer()},
         {"zero", json::Object{{"offset", static_cast<int64_t>(program.getZeroOffset().value_or(0))},
                               {"bytes", static_cast<int64_t>(program.getZeroBytes().value_or(0))}}},
         {"norm_axes", describeNormAxes()},
         {"tied_groups", describeTiedGroups()},
+        {"chunks", static_cast<int64_t>(program.getSlots().size())},
+        {"turned_transfers", describeTurnedTransfers()},
         {"params", describeParameters()},
         {"inputs", std::move(inputs)},
         {"results", describeResults()},
@@ -299,8 +302,11 @@ private:
                                     {"dtype", typeName(buffer.getElement())},
                                     {"padded_shape", toArray(shape)},
                                     {"shards", std::move(shards)},
+                                    {"task", exec::taskName(pipe::TaskKind::Forward, pipe::chunkOf(buffer))},
                                     {"offset", static_cast<int64_t>(*buffer.getOffset())},
-                                    {"stride", static_cast<int64_t>(buffer.getStride().value_or(0))}});
+                                    {"stride", static_cast<int64_t>(buffer.getStride().value_or(0))},
+                                    {"first_slot", exec::firstSlotOf(program, pipe::chunkOf(buffer))},
+                                    {"slots", exec::slotsOf(program, buffer)}});
     }
     return values;
   }
@@ -308,8 +314,18 @@ private:
   json::Array describeTasks() {
     json::Array tasks;
     for (exec::TaskOp task : runnableTasks(program))
-      tasks.push_back(pipe::stringifyTaskKind(task.getKind()));
+      tasks.push_back(exec::nameOf(task));
     return tasks;
+  }
+
+  /// The channels of transfers that go against the direction of their pass.
+  json::Array describeTurnedTransfers() {
+    std::set<int64_t> channels;
+    program.walk([&](Operation *op) {
+      if (isa<exec::SendOp, exec::RecvOp>(op) && exec::isTurned(op))
+        channels.insert(isa<exec::SendOp>(op) ? cast<exec::SendOp>(op).getChannel() : cast<exec::RecvOp>(op).getChannel());
+    });
+    return json::Array(channels);
   }
 
   json::Array describeOperations() {
@@ -360,12 +376,15 @@ private:
     for (Attribute attribute : program.getOrder() ? program.getOrder()->getValue() : ArrayRef<Attribute>()) {
       StringRef action = cast<StringAttr>(attribute).getValue();
       auto kind = action.empty() ? std::nullopt : kindOf(action[0]);
-      int64_t microbatch = 0;
-      if (!kind || (action.size() > 1 && action.drop_front().getAsInteger(10, microbatch)))
-        return program.emitOpError() << "has an action '" << action << "'; expected P, F<n>, B<n>, W<n>, S or U";
-      auto *task = llvm::find_if(tasks, [&](exec::TaskOp task) { return task.getKind() == *kind; });
+      auto [microbatchText, chunkText] = action.drop_front(action.empty() ? 0 : 1).split('.');
+      int64_t microbatch = 0, chunk = 0, chunks = program.getSlots().size();
+      if (!kind || (!microbatchText.empty() && microbatchText.getAsInteger(10, microbatch)) || (!chunkText.empty() && chunkText.getAsInteger(10, chunk)) ||
+          chunk < 0 || chunk >= chunks)
+        return program.emitOpError() << "has an action '" << action << "'; expected P, F<n>, B<n>, W<n>, S or U, with .<chunk> behind n of another chunk than the first";
+      auto *task = llvm::find_if(tasks, [&](exec::TaskOp task) { return task.getKind() == *kind && int64_t(task.getChunk()) == chunk; });
       if (task != tasks.end())
-        (*kind == pipe::TaskKind::Update ? afterUpdate : order).push_back(json::Array{static_cast<int64_t>(task - tasks.begin()), microbatch, microbatch % static_cast<int64_t>(program.getSlots())});
+        (*kind == pipe::TaskKind::Update ? afterUpdate : order)
+            .push_back(json::Array{static_cast<int64_t>(task - tasks.begin()), microbatch, exec::firstSlotOf(program, chunk) + microbatch % program.getSlots()[chunk]});
     }
     return success();
   }

@@ -5,6 +5,7 @@
 #include "passes/Memory/Views.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
+#include <map>
 
 namespace p3d::memory {
 #define GEN_PASS_DEF_PLANMEMORY
@@ -159,17 +160,22 @@ private:
     return ordered;
   }
 
+  /// The slots of one chunk and kind after those of another.
   void placeActivations() {
-    int64_t stride = 0;
+    std::map<std::pair<int64_t, bool>, SmallVector<exec::BufferOp>> kinds;
     for (auto buffer : program.getOps<exec::BufferOp>())
-      if (buffer.getKind() == pipe::BufferKind::Activation) {
+      if (buffer.getKind() == pipe::BufferKind::Activation)
+        kinds[{pipe::chunkOf(buffer), exec::isFromBackward(buffer)}].push_back(buffer);
+    for (auto &[kind, buffers] : kinds) {
+      int64_t stride = 0;
+      for (exec::BufferOp buffer : buffers) {
         buffer.setOffset(end + stride);
         stride = alignUp(stride + exec::bytesOf(buffer.getMemory()));
       }
-    for (auto buffer : program.getOps<exec::BufferOp>())
-      if (buffer.getKind() == pipe::BufferKind::Activation)
+      for (exec::BufferOp buffer : buffers)
         buffer.setStride(stride);
-    end += stride * program.getSlots();
+      end += stride * exec::slotsOf(program, buffers.front());
+    }
   }
 
   /// Moments of the optimizer, and an f32 master of a parameter of 16 bits. Of a row of parameters each rank has those of its share.

@@ -30,6 +30,8 @@ private:
     auto builder = OpBuilder::atBlockEnd(&program.getBody().front());
     OperationState state(task.getLoc(), exec::TaskOp::getOperationName());
     state.addAttribute("kind", task.getKindAttr());
+    if (task.getChunk())
+      state.addAttribute("chunk", task.getChunkAttr());
     state.addRegion()->emplaceBlock();
     return OpBuilder::atBlockEnd(&cast<exec::TaskOp>(builder.create(state)).getBody().front());
   }
@@ -71,7 +73,7 @@ private:
   /// Whether a value lies where it was received.
   bool comesAhead(Value value) { return receivesAhead && throughReshapes(value).getDefiningOp<pipe::RecvOp>(); }
 
-  /// Whether a value is the memory of an activation, which stays until its slot is used again.
+  /// Whether a value is the memory of an activation of this chunk, which stays until a forward takes its slot.
   bool isInSlot(Value value) {
     Value source = throughReshapes(value);
     StringRef name;
@@ -81,7 +83,7 @@ private:
       if (auto write = dyn_cast<pipe::WriteOp>(user); write && placed.contains(write))
         name = write.getBuffer();
     auto found = dyn_cast_or_null<exec::BufferOp>(name.empty() ? nullptr : SymbolTable::lookupSymbolIn(program, name));
-    return found && found.getKind() == pipe::BufferKind::Activation;
+    return found && found.getKind() == pipe::BufferKind::Activation && pipe::chunkOf(found) == int64_t(task.getChunk()) && !exec::isFromBackward(found);
   }
 
   exec::BufferOp createSendBuffer(pipe::SendOp send) {
@@ -91,9 +93,12 @@ private:
   exec::BufferOp createBuffer(Location loc, StringRef what, int64_t channel, Value value, pipe::BufferKind kind) {
     auto type = graph::tensorType(value);
     OpBuilder builder(region.builder.getBlock()->getParentOp());
-    return builder.create<exec::BufferOp>(loc, builder.getStringAttr(nameOf(what, channel)), pipe::BufferKindAttr::get(builder.getContext(), kind),
-                                          TypeAttr::get(exec::memoryType(type)), TypeAttr::get(type.getElementType()),
-                                          TypeAttr(), IntegerAttr(), IntegerAttr());
+    auto made = builder.create<exec::BufferOp>(loc, builder.getStringAttr(nameOf(what, channel)), pipe::BufferKindAttr::get(builder.getContext(), kind),
+                                               TypeAttr::get(exec::memoryType(type)), TypeAttr::get(type.getElementType()),
+                                               TypeAttr(), IntegerAttr(), IntegerAttr());
+    if (task.getChunk() && kind == pipe::BufferKind::Activation)
+      made->setAttr(pipe::kChunkAttr, task.getChunkAttr());
+    return made;
   }
 
   /// Of the buffer of a transfer.
@@ -222,8 +227,8 @@ exec::ProgramOp createProgram(pipe::StageOp stage) {
   OpBuilder builder(stage);
   OperationState state(stage.getLoc(), exec::ProgramOp::getOperationName());
   exec::ProgramOp::build(builder, state, stage.getSymNameAttr(), stage.getIndexAttr(),
-                         builder.getI64IntegerAttr(stage.getSlots().value_or(1)), stage.getOrderAttr(), IntegerAttr(),
-                         IntegerAttr(), IntegerAttr());
+                         stage.getSlotsAttr() ? stage.getSlotsAttr() : builder.getDenseI64ArrayAttr(SmallVector<int64_t>(stage.getNumChunks(), 1)),
+                         stage.getWeightSlotsAttr(), stage.getOrderAttr(), IntegerAttr(), IntegerAttr(), IntegerAttr());
   state.regions.front()->emplaceBlock();
   auto program = cast<exec::ProgramOp>(builder.create(state));
   program->setAttr("layers", stage.getLayersAttr());

@@ -46,10 +46,12 @@ bool p3d::memory::isConflict(const Access &a, const Access &b) {
 
 exec::Stream p3d::memory::streamOf(exec::Command command, int64_t stage) {
   Operation *op = command;
-  if (auto send = dyn_cast<exec::SendOp>(op))
-    return int64_t(send.getStage()) > stage ? exec::Stream::Forward : exec::Stream::Backward;
-  if (auto recv = dyn_cast<exec::RecvOp>(op))
-    return int64_t(recv.getStage()) < stage ? exec::Stream::Forward : exec::Stream::Backward;
+  if (isa<exec::SendOp, exec::RecvOp>(op)) {
+    bool isForward = op->getParentOfType<exec::TaskOp>().getKind() == pipe::TaskKind::Forward;
+    if (exec::isTurned(op))
+      return isForward ? exec::Stream::TurnedForward : exec::Stream::TurnedBackward;
+    return isForward ? exec::Stream::Forward : exec::Stream::Backward;
+  }
   if (auto reduce = dyn_cast<exec::AllReduceOp>(op))
     return ::streamOf(reduce.getGroup());
   if (isa<exec::ReduceSharesOp, exec::GatherSharesOp>(op))

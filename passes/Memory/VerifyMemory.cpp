@@ -143,7 +143,7 @@ LogicalResult verifyArena(exec::ProgramOp program) {
   for (auto buffer : program.getOps<exec::BufferOp>()) {
     if (!buffer.getOffset())
       return buffer.emitOpError() << "has no place in the arena";
-    int64_t copies = buffer.getStride() ? program.getSlots() : 1, bytes = exec::bytesOf(buffer.getMemory());
+    int64_t copies = buffer.getStride() ? exec::slotsOf(program, buffer) : 1, bytes = exec::bytesOf(buffer.getMemory());
     for (int64_t slot = 0; slot < copies; ++slot) {
       int64_t begin = *buffer.getOffset() + slot * buffer.getStride().value_or(0);
       Range range{begin, begin + bytes};

@@ -146,30 +146,33 @@ class ProgramSimulation {
 public:
   ProgramSimulation(exec::ProgramOp program, const SymbolTable &symbols) : program(program), symbols(symbols), streams(symbols, program.getIndex()) {
     for (auto task : program.getOps<exec::TaskOp>())
-      tasks[pipe::stringifyTaskKind(task.getKind()).front()] = task;
+      tasks[{pipe::stringifyTaskKind(task.getKind()).front(), task.getChunk()}] = task;
     program.walk([&](exec::RecordOp record) { streams.expect(record.getEvent()); });
   }
 
   LogicalResult run() {
     for (Attribute attribute : program.getOrder() ? program.getOrder()->getValue() : ArrayRef<Attribute>()) {
       StringRef action = cast<StringAttr>(attribute).getValue();
-      int64_t microbatch = 0;
-      // The verifier of the schedule has read it: a letter for the task, and the microbatch.
-      action.drop_front().getAsInteger(10, microbatch);
-      auto task = tasks.find(llvm::toLower(action.front()));
-      if (task != tasks.end() && failed(runTask(task->second, microbatch % int64_t(program.getSlots()))))
+      int64_t microbatch = 0, chunk = 0;
+      // The verifier of the schedule has read it: a letter for the task, the microbatch, and perhaps the chunk.
+      auto [microbatchText, chunkText] = action.drop_front().split('.');
+      microbatchText.getAsInteger(10, microbatch);
+      chunkText.getAsInteger(10, chunk);
+      auto task = tasks.find({llvm::toLower(action.front()), chunk});
+      if (task != tasks.end() && failed(runTask(task->second, microbatch)))
         return failure();
     }
     return streams.checkEnd("program");
   }
 
 private:
-  LogicalResult runTask(exec::TaskOp task, int64_t slot) {
-    // The runtime waits for what was sent from the slot.
-    if (auto sent = sends.find(slot); sent != sends.end())
+  LogicalResult runTask(exec::TaskOp task, int64_t microbatch) {
+    int64_t slot = exec::firstSlotOf(program, task.getChunk()) + microbatch % program.getSlots()[task.getChunk()];
+    // Before a forward takes a slot, the runtime waits for what was sent from it.
+    if (auto sent = sends.find(slot); sent != sends.end() && task.getKind() == pipe::TaskKind::Forward)
       join(streams.clockOf(exec::Stream::Compute), sent->second);
     return streams.run(task.getBody().front(), [&](exec::Command command) {
-      LogicalResult result = streams.enqueue(command, placed(accessesOf(command, symbols), task, slot));
+      LogicalResult result = streams.enqueue(command, placed(accessesOf(command, symbols), task, microbatch));
       if (isOrderedByRuntime(command))
         join(sends[slot], streams.clockOf(streamOf(command, program.getIndex())));
       return result;
@@ -177,7 +180,7 @@ private:
   }
 
   /// Scratch at its place in the arena, and activations of each slot for themselves.
-  SmallVector<Access> placed(SmallVector<Access> accesses, exec::TaskOp task, int64_t slot) {
+  SmallVector<Access> placed(SmallVector<Access> accesses, exec::TaskOp task, int64_t microbatch) {
     for (Access &access : accesses) {
       if (!access.place.root) {
         access.place.begin += task.getScratchOffset().value_or(0);
@@ -188,6 +191,7 @@ private:
       auto buffer = cast<exec::BufferOp>(SymbolTable::lookupSymbolIn(program, name));
       if (!buffer.getStride())
         continue;
+      int64_t slot = microbatch % exec::slotsOf(program, buffer);
       access.place.begin += slot * int64_t(*buffer.getStride());
       access.place.end += slot * int64_t(*buffer.getStride());
     }
@@ -197,8 +201,8 @@ private:
   exec::ProgramOp program;
   const SymbolTable &symbols;
   Streams streams;
-  std::map<char, exec::TaskOp> tasks; ///< by their letter in the order
-  std::map<int64_t, Clock> sends;     ///< by slot: what was sent from it
+  std::map<std::pair<char, int64_t>, exec::TaskOp> tasks; ///< by their letter in the order, and the chunk
+  std::map<int64_t, Clock> sends;                         ///< by slot among those of all chunks: what was sent from it
 };
 
 struct VerifyStreams : memory::impl::VerifyStreamsBase<VerifyStreams> {

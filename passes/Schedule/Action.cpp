@@ -55,15 +55,15 @@ int64_t p3d::countLive(const StageOrder &order) {
   return most;
 }
 
-/// Whether no two microbatches of `chunk` are alive in one of `slots` slots.
-static bool isEnough(const StageOrder &order, int64_t chunk, int64_t slots) {
+/// Whether no two microbatches of `chunk` are alive in one of `slots` slots, from their action `begin` on.
+static bool isEnough(const StageOrder &order, Action::Kind begin, int64_t chunk, int64_t slots) {
   Action::Kind end = ::splitsBackward(order) ? Action::WeightGradient : Action::Backward;
   std::vector<char> taken(slots, false);
   for (Action action : order) {
     if (action.chunk != chunk)
       continue;
     char &slot = taken[action.microbatch % slots];
-    if (action.kind == Action::Forward && std::exchange(slot, true))
+    if (action.kind == begin && std::exchange(slot, true))
       return false;
     if (action.kind == end)
       slot = false;
@@ -71,15 +71,19 @@ static bool isEnough(const StageOrder &order, int64_t chunk, int64_t slots) {
   return true;
 }
 
-Slots p3d::countSlots(const Schedule &schedule) {
+static Slots countSlotsFrom(Action::Kind begin, const Schedule &schedule) {
   int64_t chunks = countChunks(schedule);
   Slots slots;
   for (const StageOrder &order : schedule) {
     std::vector<int64_t> &counts = slots.emplace_back();
     // As many slots as actions are enough for any order of distinct microbatches.
     for (int64_t chunk = 0; chunk < chunks; ++chunk)
-      for (counts.push_back(1); counts.back() < int64_t(order.size()) && !isEnough(order, chunk, counts.back());)
+      for (counts.push_back(1); counts.back() < int64_t(order.size()) && !isEnough(order, begin, chunk, counts.back());)
         ++counts.back();
   }
   return slots;
 }
+
+Slots p3d::countSlots(const Schedule &schedule) { return countSlotsFrom(Action::Forward, schedule); }
+
+Slots p3d::countWeightSlots(const Schedule &schedule) { return countSlotsFrom(Action::Backward, schedule); }

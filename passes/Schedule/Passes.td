@@ -7,12 +7,12 @@ include "mlir/Pass/PassBase.td"
 def ScheduleStagesPass : Pass<"p3d-schedule-stages", "::mlir::ModuleOp"> {
   let summary = "orders the tasks of every stage";
   let description = [{
-    Needs: stages with the tasks of a whole step. Guarantees: each has `order`, its actions of one step, and `slots`, the number of microbatches whose
-    activations are alive at once; microbatch mb lives in slot mb % slots. The order passed the checker: complete, within the slots, free of deadlock
+    Needs: stages with the tasks of a whole step. Guarantees: each has `order`, its actions of one step, and `slots`, for each chunk the number of microbatches
+    whose activations are alive at once; microbatch mb lives in slot mb % slots. The stages were cut for the schedule: with its chunks, and the backward split or not. The order passed the checker: complete, within the slots, free of deadlock
     with the transfers that the tasks hold.
 
     Before: `pipe.stage @stage0 index 0 layers [0, 1] {..}`, the first of two stages; two microbatches.
-    After:  `pipe.stage @stage0 index 0 layers [0, 1] attributes {order = ["F0", "F1", "B0", "B1", "S", "U"], slots = 2 : i64} {..}`.
+    After:  `pipe.stage @stage0 index 0 layers [0, 1] attributes {order = ["F0", "F1", "B0", "B1", "S", "U"], slots = array<i64: 2>} {..}`.
   }];
   let options = [Option<"schedule", "schedule", "std::string", "\"1f1b\"", "the name of a schedule">];
 }

@@ -22,7 +22,7 @@ std::optional<std::string> ScheduleChecker::check(const Schedule &schedule, cons
     return formatv("the schedule has {0} stages, expected {1}", schedule.size(), stages).str();
   if (auto fault = checkComplete(schedule))
     return fault;
-  if (auto fault = checkSlots(schedule, slots))
+  if (auto fault = checkSlots(schedule, slots, Action::Forward))
     return fault;
   for (Sending sending : {Sending::Posted, Sending::Meeting})
     if (auto fault = findDeadlock(schedule, transfers, slots, sending))
@@ -63,13 +63,14 @@ std::optional<std::string> ScheduleChecker::checkComplete(const Schedule &schedu
   return std::nullopt;
 }
 
-std::optional<std::string> ScheduleChecker::checkSlots(const Schedule &schedule, const Slots &slots) const {
+/// A slot is taken by the action `begin` of a microbatch and free after its last.
+std::optional<std::string> ScheduleChecker::checkSlots(const Schedule &schedule, const Slots &slots, Action::Kind begin) const {
   Action::Kind end = splitsBackward(schedule) ? Action::WeightGradient : Action::Backward;
   for (auto [stage, order] : enumerate(schedule)) {
     DenseMap<std::pair<int64_t, int64_t>, int64_t> holder;
     for (Action action : order) {
       int64_t count = slots[stage][action.chunk], slot = action.microbatch % count;
-      if (action.kind == Action::Forward) {
+      if (action.kind == begin) {
         auto [entry, isFree] = holder.try_emplace({action.chunk, slot}, action.microbatch);
         if (!isFree)
           return formatv("stage {0}: {1} takes slot {2} of {3} while microbatch {4} is alive in it until {5}", stage,

@@ -1,6 +1,7 @@
 // Orders the tasks of every stage by a schedule of the table.
 #include "passes/Schedule/Passes.h"
 #include "passes/Schedule/StageSchedule.h"
+#include <limits>
 
 using namespace mlir;
 
@@ -22,20 +23,28 @@ struct ScheduleStagesPass : impl::ScheduleStagesPassBase<ScheduleStagesPass> {
     if (!mesh)
       return module.emitError() << "has no '" << dist::kMeshAttr << "'";
     const NamedSchedule *entry = findSchedule(schedule);
-    if (entry && (entry->splitsBackward || entry->chunks > 1))
-      return module.emitError() << "schedule '" << schedule << "' needs stages whose backward is split or that are "
-                                << "cut into chunks; use 1f1b or gpipe";
     if (!entry)
       return module.emitError() << "schedule '" << schedule << "' is not known; expected one of " << getScheduleNames();
     SmallVector<pipe::StageOp> stages = collectStages(module);
-    Schedule orders = entry->make({int64_t(stages.size()), mesh.getMb()});
+    auto isWeightGradient = [](pipe::TaskOp task) { return task.getKind() == pipe::TaskKind::WeightGradient; };
+    bool splits = llvm::any_of(stages, [&](pipe::StageOp stage) { return llvm::any_of(stage.getOps<pipe::TaskOp>(), isWeightGradient); });
+    int64_t chunks = stages.empty() ? 1 : stages.front().getNumChunks();
+    if (splits != entry->splitsBackward)
+      return module.emitError() << "schedule '" << schedule << "' is for stages whose backward pass is " << (splits ? "whole" : "split")
+                                << ", and that of these is " << (splits ? "split" : "whole") << "; cut them for this schedule";
+    if (chunks > entry->mostChunks || (entry->mostChunks < std::numeric_limits<int64_t>::max() && chunks < entry->chunks))
+      return module.emitError() << "schedule '" << schedule << "' is for stages of " << entry->chunks << " chunks, and these have " << chunks
+                                << "; cut them for this schedule";
+    Schedule orders = entry->make({int64_t(stages.size()), mesh.getMb(), chunks});
     Slots slots = countSlots(orders);
-    if (auto fault = ScheduleChecker(stages.size(), mesh.getMb(), collectTransfers(module)).check(orders, slots))
+    if (auto fault = ScheduleChecker(stages.size(), mesh.getMb(), collectTransfers(module), chunks).check(orders, slots))
       return module.emitError() << "schedule '" << schedule << "' cannot run these stages: " << *fault;
-    Builder builder(module.getContext());
-    for (auto [stage, order, count] : llvm::zip(stages, orders, slots)) {
-      stage.setOrderAttr(writeOrder(stage, order));
-      stage.setSlotsAttr(builder.getI64IntegerAttr(count.front()));
+    Slots weightSlots = countWeightSlots(orders);
+    for (auto [index, stage] : llvm::enumerate(stages)) {
+      stage.setOrderAttr(writeOrder(stage, orders[index]));
+      stage.setSlots(slots[index]);
+      if (splits)
+        stage.setWeightSlots(weightSlots[index]);
     }
     return success();
   }

@@ -1,5 +1,7 @@
 // Between the schedule as data and as attributes of the stages.
 #include "passes/Schedule/StageSchedule.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
 using namespace p3d;
@@ -13,11 +15,28 @@ SmallVector<StageOp> p3d::collectStages(ModuleOp module) {
 
 std::vector<Transfer> p3d::collectTransfers(ModuleOp module) {
   std::vector<Transfer> transfers;
-  module.walk([&](SendOp send) {
-    bool forward = send->getParentOfType<TaskOp>().getKind() == TaskKind::Forward;
-    transfers.push_back({int64_t(send->getParentOfType<StageOp>().getIndex()), int64_t(send.getStage()),
-                         forward ? Action::Forward : Action::Backward});
-  });
+  auto kindOf = [](TaskOp task) { return task.getKind() == TaskKind::Forward ? Action::Forward : Action::Backward; };
+  llvm::DenseMap<int64_t, TaskOp> receivers; // by the channel
+  module.walk([&](RecvOp recv) { receivers[recv.getChannel()] = recv->getParentOfType<TaskOp>(); });
+  for (StageOp stage : collectStages(module)) {
+    int64_t index = stage.getIndex();
+    llvm::StringMap<TaskOp> writers;
+    stage.walk([&](Operation *op) {
+      TaskOp task = op->getParentOfType<TaskOp>();
+      if (auto write = dyn_cast<WriteOp>(op))
+        writers[write.getBuffer()] = task;
+      if (auto send = dyn_cast<SendOp>(op))
+        if (TaskOp receiver = receivers.lookup(send.getChannel()))
+          transfers.push_back({index, int64_t(send.getStage()), kindOf(task), int64_t(task.getChunk()), int64_t(receiver.getChunk())});
+    });
+    // What one chunk hands over to another.
+    llvm::SetVector<std::pair<Operation *, Operation *>> handed;
+    stage.walk([&](ReadOp read) {
+      TaskOp reader = read->getParentOfType<TaskOp>(), writer = writers.lookup(read.getBuffer());
+      if (writer && writer.getKind() != TaskKind::Prologue && writer.getChunk() != reader.getChunk() && handed.insert({writer, reader}))
+        transfers.push_back({index, index, kindOf(reader), int64_t(writer.getChunk()), int64_t(reader.getChunk())});
+    });
+  }
   return transfers;
 }
 

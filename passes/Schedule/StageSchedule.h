@@ -14,7 +14,7 @@ inline constexpr llvm::StringLiteral kUpdateAction = "U";
 
 /// The stages of `module` in the order of their index.
 llvm::SmallVector<pipe::StageOp> collectStages(mlir::ModuleOp module);
-/// One entry for each send between stages.
+/// One entry for each send between stages, and for each two tasks of which one hands values to another chunk.
 std::vector<Transfer> collectTransfers(mlir::ModuleOp module);
 /// The actions of microbatches in the stage's `order`.
 StageOrder readOrder(pipe::StageOp stage);

@@ -13,8 +13,16 @@ namespace {
 LogicalResult verifyStage(pipe::StageOp stage) {
   if (!stage.getOrder() || !stage.getSlots())
     return stage.emitOpError() << "has no order; schedule it first";
-  if (*stage.getSlots() < 1)
-    return stage.emitOpError() << "has " << *stage.getSlots() << " slots, expected at least one";
+  bool splits = splitsBackward({readOrder(stage)});
+  if (splits != stage.getWeightSlots().has_value())
+    return stage.emitOpError() << "has " << (splits ? "weight gradients in its order, but no 'weight_slots'" : "'weight_slots', but no weight gradients in its order");
+  for (ArrayRef<int64_t> slots : {*stage.getSlots(), stage.getWeightSlots().value_or(*stage.getSlots())}) {
+    if (int64_t(slots.size()) != stage.getNumChunks())
+      return stage.emitOpError() << "has slots for " << slots.size() << " chunks, expected " << stage.getNumChunks();
+    for (int64_t count : slots)
+      if (count < 1)
+        return stage.emitOpError() << "has " << count << " slots, expected at least one";
+  }
   if (*stage.getOrder() != writeOrder(stage, readOrder(stage)))
     return stage.emitOpError() << "has order " << *stage.getOrder()
                                << ", expected P first, S and U last, each for a task of "
@@ -30,18 +38,26 @@ struct VerifySchedulePass : impl::VerifySchedulePassBase<VerifySchedulePass> {
 
   LogicalResult verify(ModuleOp module) {
     Schedule orders;
-    Slots slots;
+    Slots slots, weightSlots;
     for (pipe::StageOp stage : collectStages(module)) {
       if (failed(verifyStage(stage)))
         return failure();
       orders.push_back(readOrder(stage));
-      slots.push_back({int64_t(*stage.getSlots())});
+      slots.push_back(stage.getSlots()->vec());
+      if (stage.getWeightSlots())
+        weightSlots.push_back(stage.getWeightSlots()->vec());
     }
     auto mesh = module->getAttrOfType<dist::MeshAttr>(dist::kMeshAttr);
     if (!mesh)
       return module.emitError() << "has no '" << dist::kMeshAttr << "'";
     // C3
-    if (auto fault = ScheduleChecker(mesh.getPp(), mesh.getMb(), collectTransfers(module)).check(orders, slots))
+    int64_t chunks = slots.empty() ? 1 : slots.front().size();
+    ScheduleChecker checker(mesh.getPp(), mesh.getMb(), collectTransfers(module), chunks);
+    if (auto fault = checker.check(orders, slots))
+      return module.emitError() << *fault;
+    if (weightSlots.empty())
+      return success();
+    if (auto fault = checker.checkWeightSlots(orders, weightSlots))
       return module.emitError() << *fault;
     return success();
   }

@@ -34,7 +34,7 @@ struct CutStagesPass : impl::CutStagesPassBase<CutStagesPass> {
     auto step = TrainingStep::analyze(program);
     if (failed(step))
       return failure();
-    auto plan = StagePlan::make(*step, mesh.getPp(), stages);
+    auto plan = StagePlan::make(*step, {mesh.getPp(), chunks, turns ? Placement::Vee : Placement::Loop}, stages);
     if (failed(plan) || failed(StageBuilder(*step, *plan, mesh).build()))
       return failure();
     program.erase();

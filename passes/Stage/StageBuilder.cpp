@@ -8,12 +8,19 @@ using namespace p3d::pipe;
 StageBuilder::StageBuilder(const TrainingStep &step, const StagePlan &plan, dist::MeshAttr mesh)
     : step(step), plan(plan), mesh(mesh), builder(step.getProgram().getContext()) {}
 
+/// The task that holds operations of `phase`.
+static TaskKind taskKindOf(Phase phase) {
+  return phase == Phase::Forward    ? TaskKind::Forward
+         : phase == Phase::Backward ? TaskKind::Backward
+                                    : TaskKind::WeightGradient;
+}
+
 LogicalResult StageBuilder::build() {
   makeStages();
   for (Operation &op : step.getBody()) {
     Phase phase = step.phaseOf(&op);
-    if ((phase == Phase::Forward || phase == Phase::Backward) && !step.isGradientSum(&op))
-      clone(plan.stageOf(&op), phase == Phase::Forward ? TaskKind::Forward : TaskKind::Backward, &op);
+    if ((phase == Phase::Forward || isGradient(phase)) && !step.isGradientSum(&op))
+      clone(plan.partOf(&op), taskKindOf(phase), &op);
   }
   for (unsigned index : step.results)
     if (failed(addResult(index)))
@@ -29,79 +36,99 @@ LogicalResult StageBuilder::build() {
 
 void StageBuilder::makeStages() {
   auto module = step.getProgram()->getParentOfType<ModuleOp>();
-  for (auto [index, range] : llvm::enumerate(plan.layers)) {
+  Location loc = step.getProgram().getLoc();
+  const auto &[count, chunks, placement] = plan.shape;
+  parts.resize(plan.numParts());
+  SmallVector<TaskKind> perMicrobatch{TaskKind::Forward, TaskKind::Backward};
+  if (step.splitsBackward())
+    perMicrobatch.push_back(TaskKind::WeightGradient);
+  for (int64_t index = 0; index < count; ++index) {
+    SmallVector<int64_t> layers;
+    for (int64_t chunk = 0; chunk < chunks; ++chunk) {
+      auto [first, last] = plan.layers[p3d::placeOf(placement, {index, chunk}, count)];
+      layers.append({first, last});
+    }
     builder.setInsertionPointToEnd(module.getBody());
     Stage &stage = stages.emplace_back();
-    stage.op = builder.create<StageOp>(step.getProgram().getLoc(), "stage" + std::to_string(index), index,
-                                       ArrayRef<int64_t>{range.first, range.second});
-    for (TaskKind kind : {TaskKind::Prologue, TaskKind::Forward, TaskKind::Backward, TaskKind::Update}) {
-      builder.setInsertionPointToEnd(&stage.op.getBody().front());
-      stage.tasks[kind].op = builder.create<TaskOp>(step.getProgram().getLoc(), kind);
-    }
+    stage.op = builder.create<StageOp>(loc, "stage" + std::to_string(index), index, layers);
+    builder.setInsertionPointToEnd(&stage.op.getBody().front());
+    stage.tasks[TaskKind::Prologue].op = builder.create<TaskOp>(loc, TaskKind::Prologue);
+    for (int64_t chunk = 0; chunk < chunks; ++chunk)
+      for (TaskKind kind : perMicrobatch)
+        parts[p3d::placeOf(placement, {index, chunk}, count)].tasks[kind].op = builder.create<TaskOp>(loc, kind, chunk);
+    stage.tasks[TaskKind::Update].op = builder.create<TaskOp>(loc, TaskKind::Update);
   }
 }
 
-Value StageBuilder::get(int64_t stage, TaskKind kind, Value value) {
+StageBuilder::Task &StageBuilder::taskOf(int64_t part, TaskKind kind) {
+  bool oncePerStep = kind == TaskKind::Prologue || kind == TaskKind::Update;
+  return (oncePerStep ? stageOf(part).tasks : parts[part].tasks).at(kind);
+}
+
+Value StageBuilder::get(int64_t part, TaskKind kind, Value value) {
   value = step.source(value);
-  auto &values = stages[stage].tasks[kind].values;
+  auto &values = taskOf(part, kind).values;
   if (Value known = values.lookup(value))
     return known;
-  Value made = make(stage, kind, value);
+  Value made = make(part, kind, value);
   return values[value] = made;
 }
 
-Value StageBuilder::make(int64_t stage, TaskKind kind, Value value) {
+Value StageBuilder::make(int64_t part, TaskKind kind, Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value))
-    return read(stage, kind, argumentBuffer(stage, argument));
+    return read(part, kind, argumentBuffer(plan.placeOf(part).stage, argument));
   Operation *def = value.getDefiningOp();
   switch (step.phaseOf(def)) {
   case Phase::Free:
-    clone(stage, kind, def);
-    return stages[stage].tasks[kind].values.lookup(value);
+    clone(part, kind, def);
+    return taskOf(part, kind).values.lookup(value);
   case Phase::Prologue:
-    return readComplete(stage, kind, value);
-  case Phase::Forward: {
-    int64_t from = plan.stageOf(def);
-    if (kind == TaskKind::Forward)
-      return transfer(from, stage, kind, value);
-    // A later stage gets the value in its forward task and keeps it; only what flows to an earlier one waits for the
+    return readComplete(part, kind, value);
+  case Phase::Forward:
+    // A later part gets the value in its forward task and keeps it; only what flows to an earlier one waits for the
     // backward task.
-    return from <= stage ? readActivation(stage, value) : transfer(from, stage, kind, value);
-  }
-  case Phase::Backward:
-    return transfer(plan.stageOf(def), stage, kind, value);
-  case Phase::Update:
+    if (kind != TaskKind::Forward && plan.partOf(def) <= part)
+      return readActivation(part, kind, TaskKind::Forward, value);
     break;
+  case Phase::Backward:
+    break;
+  case Phase::WeightGradient:
+    llvm_unreachable("a weight gradient is needed where it is made");
+  case Phase::Update:
+    llvm_unreachable("an update has no results");
   }
-  llvm_unreachable("an update has no results");
+  // Weight gradients wait for nobody: what they need comes to the backward task.
+  if (kind == TaskKind::WeightGradient)
+    return readActivation(part, kind, TaskKind::Backward, value);
+  return transfer(plan.partOf(def), part, kind, value);
 }
 
-void StageBuilder::clone(int64_t stage, TaskKind kind, Operation *op) {
+void StageBuilder::clone(int64_t part, TaskKind kind, Operation *op) {
   IRMapping mapping;
   for (Value operand : op->getOperands())
-    mapping.map(operand, get(stage, kind, operand));
-  Task &task = stages[stage].tasks[kind];
+    mapping.map(operand, get(part, kind, operand));
+  Task &task = taskOf(part, kind);
   builder.setInsertionPointToEnd(&task.op.getBody().front());
   Operation *copy = builder.clone(*op, mapping);
   for (auto [from, to] : llvm::zip(op->getResults(), copy->getResults()))
     task.values[from] = to;
 }
 
-Value StageBuilder::read(int64_t stage, TaskKind kind, BufferOp buffer) {
-  builder.setInsertionPointToEnd(&stages[stage].tasks[kind].op.getBody().front());
+Value StageBuilder::read(int64_t part, TaskKind kind, BufferOp buffer) {
+  builder.setInsertionPointToEnd(&taskOf(part, kind).op.getBody().front());
   return builder.create<ReadOp>(buffer.getLoc(), buffer.getType(), buffer.getSymName());
 }
 
-Value StageBuilder::readComplete(int64_t stage, TaskKind kind, Value value) {
+Value StageBuilder::readComplete(int64_t part, TaskKind kind, Value value) {
   if (kind == TaskKind::Prologue) {
-    clone(stage, kind, value.getDefiningOp());
-    return stages[stage].tasks[kind].values.lookup(value);
+    clone(part, kind, value.getDefiningOp());
+    return taskOf(part, kind).values.lookup(value);
   }
-  return read(stage, kind, keep(stage, TaskKind::Prologue, BufferKind::Complete, value));
+  return read(part, kind, keepComplete(part, value));
 }
 
-Value StageBuilder::readActivation(int64_t stage, Value value) {
-  return read(stage, TaskKind::Backward, keep(stage, TaskKind::Forward, BufferKind::Activation, value));
+Value StageBuilder::readActivation(int64_t part, TaskKind kind, TaskKind from, Value value) {
+  return read(part, kind, keep(part, from, part, value));
 }
 
 /// Behind the op that makes `value` and what is already done with it there, so that the order of requests is kept.
@@ -118,36 +145,63 @@ static Attribute shardingOf(Value value) {
   return call ? call.lookupBlock().getResultAttr(cast<OpResult>(value).getResultNumber(), dist::kShardingAttr) : Attribute();
 }
 
-BufferOp StageBuilder::keep(int64_t stage, TaskKind kind, BufferKind as, Value value) {
-  if (BufferOp known = stages[stage].buffers.lookup(value))
-    return known;
-  Value kept = get(stage, kind, value);
-  BufferOp buffer = createBuffer(stage, as, nameOf(value), kept.getType());
-  if (Attribute sharding = as == BufferKind::Activation ? shardingOf(value) : Attribute())
-    buffer->setAttr(dist::kShardingAttr, sharding);
+void StageBuilder::write(int64_t part, TaskKind kind, Value value, BufferOp buffer) {
+  Value kept = get(part, kind, value);
   setInsertionPointBehind(builder, kept);
   builder.create<WriteOp>(kept.getLoc(), kept, buffer.getSymName());
-  stages[stage].buffers[value] = buffer;
+}
+
+BufferOp StageBuilder::keepComplete(int64_t part, Value value) {
+  BufferOp &buffer = stageOf(part).buffers[value];
+  if (!buffer) {
+    buffer = createBuffer(plan.placeOf(part).stage, BufferKind::Complete, nameOf(value), value.getType());
+    write(part, TaskKind::Prologue, value, buffer);
+  }
+  return buffer;
+}
+
+BufferOp StageBuilder::keep(int64_t part, TaskKind kind, int64_t home, Value value) {
+  if (BufferOp known = parts[home].activations.lookup(value))
+    return known;
+  Value kept = get(part, kind, value);
+  // A value that another chunk hands over is kept by getting it.
+  if (BufferOp known = parts[home].activations.lookup(value))
+    return known;
+  auto [stage, chunk] = plan.placeOf(home);
+  BufferOp buffer = createBuffer(stage, BufferKind::Activation, activationNameOf(home, value), kept.getType());
+  if (chunk)
+    buffer->setAttr(kChunkAttr, builder.getI64IntegerAttr(chunk));
+  if (kind == TaskKind::Backward && part == home)
+    buffer->setAttr(kFromBackwardAttr, builder.getUnitAttr());
+  // What a run can show of the inside of a step.
+  if (Attribute sharding = shardingOf(value); sharding && kind == TaskKind::Forward && buffer.getSymName() == nameOf(value))
+    buffer->setAttr(dist::kShardingAttr, sharding);
+  parts[home].activations[value] = buffer;
+  write(part, kind, value, buffer);
   return buffer;
 }
 
 Value StageBuilder::transfer(int64_t from, int64_t to, TaskKind kind, Value value) {
+  Part sender = plan.placeOf(from), receiver = plan.placeOf(to);
+  // Between chunks of one stage the value stays, in the slot of the earlier one, which lives longer.
+  if (sender.stage == receiver.stage)
+    return read(to, kind, keep(from, kind, std::min(from, to), value));
   Value sent = get(from, kind, value);
   int64_t channel = channels++;
-  builder.setInsertionPointToEnd(&stages[from].tasks[kind].op.getBody().front());
-  builder.create<SendOp>(value.getLoc(), sent, to, channel);
-  builder.setInsertionPointToEnd(&stages[to].tasks[kind].op.getBody().front());
-  return builder.create<RecvOp>(value.getLoc(), sent.getType(), from, channel);
+  builder.setInsertionPointToEnd(&taskOf(from, kind).op.getBody().front());
+  builder.create<SendOp>(value.getLoc(), sent, receiver.stage, channel);
+  builder.setInsertionPointToEnd(&taskOf(to, kind).op.getBody().front());
+  return builder.create<RecvOp>(value.getLoc(), sent.getType(), sender.stage, channel);
 }
 
-void StageBuilder::accumulate(int64_t stage, TaskKind kind, Value value, BufferOp buffer) {
-  Value local = get(stage, kind, value);
+void StageBuilder::accumulate(int64_t part, TaskKind kind, Value value, BufferOp buffer) {
+  Value local = get(part, kind, value);
   setInsertionPointBehind(builder, local);
   builder.create<AccumulateOp>(value.getLoc(), local, buffer.getSymName());
 }
 
 BufferOp StageBuilder::createBuffer(int64_t stage, BufferKind kind, StringRef name, Type type) {
-  builder.setInsertionPoint(stages[stage].tasks.begin()->second.op);
+  builder.setInsertionPoint(stages[stage].tasks.at(TaskKind::Prologue).op);
   return builder.create<BufferOp>(step.getProgram().getLoc(), name, kind, type, TypeAttr());
 }
 

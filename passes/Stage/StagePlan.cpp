@@ -8,19 +8,20 @@ using namespace mlir;
 using namespace p3d;
 using namespace p3d::graph;
 
-FailureOr<StagePlan> StagePlan::make(const TrainingStep &step, int64_t stages, StringRef counts) {
-  auto units = collectUnits(step, stages);
+FailureOr<StagePlan> StagePlan::make(const TrainingStep &step, PipelineShape shape, StringRef counts) {
+  auto [stages, chunks, placement] = shape;
+  auto units = collectUnits(step, stages * chunks);
   if (failed(units))
     return failure();
   SmallVector<int64_t> costs;
   for (const Unit &unit : *units)
     costs.push_back(unit.cost);
   LayerCut cut = SmallVector<int64_t>{0};
-  if (!units->empty() || stages > 1 || counts != "auto")
-    cut = counts == "auto" ? cutLayers(costs, stages) : parseLayerCounts(counts, costs.size(), stages);
+  if (!units->empty() || stages * chunks > 1 || counts != "auto")
+    cut = counts == "auto" ? cutLayers(costs, stages, chunks) : parseLayerCounts(counts, costs.size(), stages, chunks);
   if (auto *message = std::get_if<std::string>(&cut))
     return step.getProgram().emitError() << *message;
-  StagePlan plan;
+  StagePlan plan(shape);
   plan.placeCalls(step, *units, std::get<SmallVector<int64_t>>(cut));
   plan.placeForward(step);
   plan.placeBackward(step);
@@ -29,9 +30,9 @@ FailureOr<StagePlan> StagePlan::make(const TrainingStep &step, int64_t stages, S
   return plan;
 }
 
-FailureOr<SmallVector<StagePlan::Unit>> StagePlan::collectUnits(const TrainingStep &step, int64_t stages) {
-  // With fewer layers than stages what stands before and after them may be a stage of its own.
-  bool layered = llvm::count_if(step.forwardCalls, [](CallOp call) { return call.getLayer().has_value(); }) >= stages &&
+FailureOr<SmallVector<StagePlan::Unit>> StagePlan::collectUnits(const TrainingStep &step, int64_t parts) {
+  // With fewer layers than parts what stands before and after them may be a part of its own.
+  bool layered = llvm::count_if(step.forwardCalls, [](CallOp call) { return call.getLayer().has_value(); }) >= parts &&
                  llvm::any_of(step.forwardCalls, [](CallOp call) { return call.getLayer().has_value(); });
   SmallVector<Unit> units;
   SmallVector<CallOp> before;
@@ -66,80 +67,87 @@ FailureOr<SmallVector<StagePlan::Unit>> StagePlan::collectUnits(const TrainingSt
 
 void StagePlan::placeCalls(const TrainingStep &step, ArrayRef<Unit> units, ArrayRef<int64_t> counts) {
   size_t next = 0;
-  for (auto [stage, count] : llvm::enumerate(counts)) {
+  for (auto [part, count] : llvm::enumerate(counts)) {
     std::pair<int64_t, int64_t> range{0, -1};
     for (const Unit &unit : units.slice(next, count)) {
       if (unit.layer >= 0)
         range = {range.second < 0 ? unit.layer : range.first, unit.layer};
       for (CallOp call : unit.calls)
-        stages[call] = stage;
+        parts[call] = part;
     }
     layers.push_back(range);
     next += count;
   }
   for (CallOp call : step.getBody().getOps<CallOp>())
     if (CallOp forward = step.forwardOf(call))
-      stages[call] = stages.lookup(forward);
+      parts[call] = parts.lookup(forward);
 }
 
 void StagePlan::placeForward(const TrainingStep &step) {
   // Behind its operands; what needs none (an embedding outside the blocks) where it is first used.
   SmallVector<Operation *> open;
   for (Operation &op : step.getBody()) {
-    if (step.phaseOf(&op) != Phase::Forward || stages.contains(&op))
+    if (step.phaseOf(&op) != Phase::Forward || parts.contains(&op))
       continue;
-    int64_t stage = -1;
+    int64_t part = -1;
     for (Value operand : op.getOperands())
-      if (Operation *def = operand.getDefiningOp(); def && stages.contains(def))
-        stage = std::max(stage, stages.lookup(def));
-    if (stage >= 0)
-      stages[&op] = stage;
+      if (Operation *def = operand.getDefiningOp(); def && parts.contains(def))
+        part = std::max(part, parts.lookup(def));
+    if (part >= 0)
+      parts[&op] = part;
     else
       open.push_back(&op);
   }
   for (Operation *op : llvm::reverse(open)) {
-    int64_t stage = numStages() - 1;
+    int64_t part = numParts() - 1;
     for (Operation *user : op->getUsers())
       if (step.phaseOf(user) == Phase::Forward)
-        stage = std::min(stage, stages.lookup(user));
-    stages[op] = stage;
+        part = std::min(part, parts.lookup(user));
+    parts[op] = part;
   }
 }
 
 void StagePlan::placeBackward(const TrainingStep &step) {
   for (Operation &op : step.getBody()) {
-    if (step.phaseOf(&op) != Phase::Backward || stages.contains(&op) || step.isGradientSum(&op))
+    if (!isGradient(step.phaseOf(&op)) || parts.contains(&op) || step.isGradientSum(&op))
       continue;
     // Where the last of the gradients that it needs arises, so that a sum is sent on, not its summands; the first
     // gradient of all, where the loss is.
-    int64_t earliestGradient = numStages(), latestValue = -1;
+    int64_t earliestGradient = numParts(), latestValue = -1;
     for (Value operand : op.getOperands())
-      if (Operation *def = operand.getDefiningOp(); def && stages.contains(def)) {
-        if (step.phaseOf(def) == Phase::Backward)
-          earliestGradient = std::min(earliestGradient, stages.lookup(def));
+      if (Operation *def = operand.getDefiningOp(); def && parts.contains(def)) {
+        if (isGradient(step.phaseOf(def)))
+          earliestGradient = std::min(earliestGradient, parts.lookup(def));
         else
-          latestValue = std::max(latestValue, stages.lookup(def));
+          latestValue = std::max(latestValue, parts.lookup(def));
       }
-    if (earliestGradient < numStages())
-      stages[&op] = earliestGradient;
+    if (earliestGradient < numParts())
+      parts[&op] = earliestGradient;
     else
-      stages[&op] = latestValue >= 0 ? latestValue : numStages() - 1;
+      parts[&op] = latestValue >= 0 ? latestValue : numParts() - 1;
   }
+}
+
+/// "stage 1", with chunks "stage 1, chunk 0".
+std::string StagePlan::nameOf(int64_t part) const {
+  auto [stage, chunk] = placeOf(part);
+  std::string text = "stage " + std::to_string(stage);
+  return shape.chunks > 1 ? text + ", chunk " + std::to_string(chunk) : text;
 }
 
 LogicalResult StagePlan::checkFlow(const TrainingStep &step) const {
   for (Operation &op : step.getBody()) {
     Phase phase = step.phaseOf(&op);
-    if ((phase != Phase::Forward && phase != Phase::Backward) || step.isGradientSum(&op))
+    if ((phase != Phase::Forward && !isGradient(phase)) || step.isGradientSum(&op))
       continue;
     for (Value operand : op.getOperands()) {
       Operation *def = operand.getDefiningOp();
-      if (!def || step.phaseOf(def) != phase)
+      if (!def || step.isGradientSum(def) || (step.phaseOf(def) == Phase::Forward ? phase != Phase::Forward : !isGradient(step.phaseOf(def))))
         continue;
-      int64_t from = stageOf(def), to = stageOf(&op);
+      int64_t from = partOf(def), to = partOf(&op);
       if (phase == Phase::Forward ? from <= to : from >= to)
         continue;
-      auto error = op.emitOpError() << "in stage " << to << " needs a value of stage " << from << " in the same "
+      auto error = op.emitOpError() << "in " << nameOf(to) << " needs a value of " << nameOf(from) << " in the same "
                                     << (phase == Phase::Forward ? "forward" : "backward")
                                     << " pass; cut elsewhere with the option stages";
       error.attachNote(def->getLoc()) << "the value comes from here";

@@ -1,25 +1,36 @@
-// Which stage each operation of the training step belongs to.
+// Which part of the pipeline each operation of the training step belongs to.
 #pragma once
 
 #include "passes/Stage/TrainingStep.h"
+#include "passes/Support/Placement.h"
 
 namespace p3d {
 
-/// The decision of the cut: pure data about a program, made before anything is rewritten.
+/// What a pipeline looks like: the chain of layers is cut into a part for each chunk of each stage.
+struct PipelineShape {
+  int64_t stages, chunks = 1;
+  Placement placement = Placement::Loop;
+};
+
+/// The decision of the cut: pure data about a program, made before anything is rewritten. Parts are numbered along the
+/// chain.
 class StagePlan {
 public:
-  /// Cuts `step` into `stages` stages; `counts` is "auto" or layers per stage. Emits an error that names what does not
+  /// Cuts `step` into the parts of `shape`; `counts` is "auto" or layers per part. Emits an error that names what does not
   /// fit.
-  static mlir::FailureOr<StagePlan> make(const TrainingStep &step, int64_t stages, llvm::StringRef counts);
+  static mlir::FailureOr<StagePlan> make(const TrainingStep &step, PipelineShape shape, llvm::StringRef counts);
 
-  int64_t numStages() const { return layers.size(); }
-  /// First and last layer of each stage; the first is above the last in a stage of a program without layers.
+  const PipelineShape shape;
+  int64_t numParts() const { return layers.size(); }
+  /// First and last layer of each part; the first is above the last in a part of a program without layers.
   llvm::SmallVector<std::pair<int64_t, int64_t>> layers;
-  /// The stage of a forward or backward operation, except of gradient sums.
-  int64_t stageOf(mlir::Operation *op) const { return stages.lookup(op); }
+  /// The part of a forward or backward operation, except of gradient sums.
+  int64_t partOf(mlir::Operation *op) const { return parts.lookup(op); }
+  /// Where a part stands.
+  Part placeOf(int64_t part) const { return partAt(shape.placement, part, shape.stages); }
 
 private:
-  StagePlan() = default;
+  explicit StagePlan(PipelineShape shape) : shape(shape) {}
   /// A unit that is not cut: a layer, or in a program without layers a call. Calls between layers belong to the layer
   /// before them.
   struct Unit {
@@ -27,13 +38,15 @@ private:
     int64_t cost = 0;
     llvm::SmallVector<graph::CallOp, 1> calls;
   };
-  static mlir::FailureOr<llvm::SmallVector<Unit>> collectUnits(const TrainingStep &step, int64_t stages);
+  static mlir::FailureOr<llvm::SmallVector<Unit>> collectUnits(const TrainingStep &step, int64_t parts);
   void placeCalls(const TrainingStep &step, llvm::ArrayRef<Unit> units, llvm::ArrayRef<int64_t> counts);
   void placeForward(const TrainingStep &step);
   void placeBackward(const TrainingStep &step);
   mlir::LogicalResult checkFlow(const TrainingStep &step) const;
 
-  llvm::DenseMap<mlir::Operation *, int64_t> stages;
+  std::string nameOf(int64_t part) const;
+
+  llvm::DenseMap<mlir::Operation *, int64_t> parts;
 };
 
 } // namespace p3d

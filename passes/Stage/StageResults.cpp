@@ -39,16 +39,16 @@ LogicalResult StageBuilder::addResult(unsigned index) {
                                << " over the batch; only sums are accumulated";
 
   bool placed = phase == Phase::Forward || phase == Phase::Backward;
-  int64_t stage = placed ? plan.stageOf(def) : stages.size() - 1;
+  int64_t part = placed ? plan.partOf(def) : plan.numParts() - 1;
   TaskKind kind = phase == Phase::Backward ? TaskKind::Backward
                   : perMicrobatch          ? TaskKind::Forward
                                            : TaskKind::Prologue;
-  BufferOp buffer = createBuffer(stage, BufferKind::Result, uniqueName(text), accumulatorType(type));
+  BufferOp buffer = createBuffer(plan.placeOf(part).stage, BufferKind::Result, uniqueName(text), accumulatorType(type));
   if (DictionaryAttr attributes = program.getResultAttrDict(index))
     for (NamedAttribute attribute : attributes)
       if (attribute.getName() != dist::kGlobalTypeAttr)
         buffer->setAttr(attribute.getName(), attribute.getValue());
-  accumulate(stage, kind, value, buffer);
+  accumulate(part, kind, value, buffer);
   return success();
 }
 
@@ -70,9 +70,10 @@ void StageBuilder::addGradient(const ParameterGradient &entry) {
     Operation *def = step.source(value).getDefiningOp();
     if (def && step.phaseOf(def) == Phase::Free && matchPattern(value, m_AnyZeroFloat()))
       continue;
-    bool placed = def && step.phaseOf(def) == Phase::Backward;
-    int64_t stage = placed ? plan.stageOf(def) : firstHolder(entry.parameter);
-    accumulate(stage, TaskKind::Backward, value, gradientBuffer(stage, entry));
+    Phase phase = def ? step.phaseOf(def) : Phase::Free;
+    int64_t part = isGradient(phase) ? plan.partOf(def) : firstPartOf(firstHolder(entry.parameter));
+    TaskKind kind = phase == Phase::WeightGradient ? TaskKind::WeightGradient : TaskKind::Backward;
+    accumulate(part, kind, value, gradientBuffer(plan.placeOf(part).stage, entry));
   }
   for (size_t stage = 0; stage < stages.size(); ++stage)
     if (stages[stage].buffers.contains(entry.parameter))
@@ -85,6 +86,8 @@ int64_t StageBuilder::firstHolder(Value argument) const {
       return index;
   return 0;
 }
+
+int64_t StageBuilder::firstPartOf(int64_t stage) const { return p3d::placeOf(plan.shape.placement, {stage, 0}, plan.shape.stages); }
 
 void StageBuilder::keepUnusedParameters() {
   for (BlockArgument argument : step.getProgram().getArguments()) {
@@ -128,7 +131,7 @@ void StageBuilder::finish() {
     SmallVector<BufferOp> buffers(stage.op.getBody().getOps<BufferOp>());
     llvm::stable_sort(buffers, [](BufferOp a, BufferOp b) { return a.getKind() < b.getKind(); });
     for (BufferOp buffer : buffers)
-      buffer->moveBefore(stage.tasks.begin()->second.op);
+      buffer->moveBefore(stage.tasks.at(TaskKind::Prologue).op);
     for (TaskKind kind : {TaskKind::Prologue, TaskKind::Update})
       if (TaskOp task = stage.tasks[kind].op; task.getBody().front().empty())
         task.erase();
@@ -154,8 +157,16 @@ std::string StageBuilder::nameOf(Value value) {
   auto result = cast<OpResult>(value);
   std::string owner = result.getOwner()->getName().stripDialect().str();
   if (auto call = dyn_cast<graph::CallOp>(result.getOwner()))
-    owner = graph::nameOf(call);
+    owner = graph::nameOf(step.forwardOf(call) ? step.forwardOf(call) : call);
+  if (isGradient(step.phaseOf(result.getOwner())))
+    owner += ".grad";
   return name = uniqueName(owner + "." + std::to_string(result.getResultNumber()));
+}
+
+std::string StageBuilder::activationNameOf(int64_t home, Value value) {
+  std::string name = nameOf(value);
+  auto [stage, chunk] = plan.placeOf(home);
+  return stages[stage].op.getBuffer(name) ? uniqueName(name + ".chunk" + std::to_string(chunk)) : name;
 }
 
 /// `params.h0.w` gives `grads.h0.w`.

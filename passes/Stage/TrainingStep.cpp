@@ -31,8 +31,8 @@ Phase TrainingStep::phaseByOperands(Operation *op) {
   for (Value operand : op->getOperands()) {
     from |= rootsOf(operand);
     Operation *def = operand.getDefiningOp();
-    if (def && phaseOf(def) == Phase::Backward)
-      return Phase::Backward;
+    if (def && isGradient(phaseOf(def)))
+      return op->hasAttr(kWeightGradientAttr) ? Phase::WeightGradient : Phase::Backward;
     if (def && phaseOf(def) == Phase::Forward)
       phase = Phase::Forward;
   }
@@ -57,10 +57,13 @@ LogicalResult TrainingStep::classify() {
       phases[&op] = Phase::Prologue;
     } else if (callee->hasAttr(kBackwardOfAttr)) {
       phases[&op] = Phase::Backward;
+    } else if (callee->hasAttr(kWeightGradientOfAttr)) {
+      phases[&op] = Phase::WeightGradient;
     } else {
       phases[&op] = Phase::Forward;
       forwardCalls.push_back(call);
     }
+    isSplit |= phaseOf(&op) == Phase::WeightGradient;
   }
   return success();
 }
@@ -74,9 +77,10 @@ static bool isSaved(Value value) {
 }
 
 FailureOr<CallOp> TrainingStep::findForward(CallOp backward, ArrayRef<CallOp> open) const {
-  auto name = backward.lookupBlock()->getAttrOfType<FlatSymbolRefAttr>(kBackwardOfAttr);
+  StringRef attribute = phaseOf(backward) == Phase::WeightGradient ? kWeightGradientOfAttr : kBackwardOfAttr;
+  auto name = backward.lookupBlock()->getAttrOfType<FlatSymbolRefAttr>(attribute);
   if (!name)
-    return backward.lookupBlock().emitOpError() << "has '" << kBackwardOfAttr << "', which is no name of a block";
+    return backward.lookupBlock().emitOpError() << "has '" << attribute << "', which is no name of a block";
   if (Attribute of = backward->getAttr(kOfAttr))
     for (CallOp call : open)
       if (call->getAttr(kIdAttr) == of)
@@ -92,10 +96,12 @@ FailureOr<CallOp> TrainingStep::findForward(CallOp backward, ArrayRef<CallOp> op
 }
 
 LogicalResult TrainingStep::matchBackwardCalls() {
-  SmallVector<CallOp> open(forwardCalls);
+  SmallVector<CallOp> openBackward(forwardCalls), openWeightGradient(forwardCalls);
   for (CallOp call : program.getBody().getOps<CallOp>()) {
-    if (phaseOf(call) != Phase::Backward || !call.lookupBlock()->hasAttr(kBackwardOfAttr))
+    bool ofWeights = call.lookupBlock()->hasAttr(kWeightGradientOfAttr);
+    if (!ofWeights && !call.lookupBlock()->hasAttr(kBackwardOfAttr))
       continue;
+    SmallVector<CallOp> &open = ofWeights ? openWeightGradient : openBackward;
     auto forward = findForward(call, open);
     if (failed(forward))
       return failure();
@@ -109,7 +115,7 @@ Value TrainingStep::source(Value value) const {
   auto result = dyn_cast<OpResult>(value);
   auto call = result ? dyn_cast<CallOp>(result.getOwner()) : CallOp();
   // A prologue sees whole batches and a free call is computed where it is needed: their results stay.
-  if (!call || (phaseOf(call) != Phase::Forward && phaseOf(call) != Phase::Backward))
+  if (!call || (phaseOf(call) != Phase::Forward && !isGradient(phaseOf(call))))
     return value;
   Value yielded = call.lookupBlock().getBody().front().getTerminator()->getOperand(result.getResultNumber());
   auto argument = dyn_cast<BlockArgument>(yielded);
@@ -122,6 +128,7 @@ LogicalResult TrainingStep::collectGradients() {
     auto name = program.getResultAttrOfType<StringAttr>(i, kNameAttr);
     (name && name.getValue().starts_with(kGradientPrefix) ? gradientResults : results).push_back(i);
   }
+  this->gradientResults.insert(gradientResults.begin(), gradientResults.end());
   bool updates = !program.getBody().getOps<UpdateOp>().empty();
   return updates ? pairByUpdate(gradientResults) : pairByOrder(gradientResults);
 }
@@ -174,6 +181,24 @@ void TrainingStep::findGradientSums() {
     gradientSums.insert(add);
     open.append({add.getLhs(), add.getRhs()});
   }
+}
+
+bool TrainingStep::isGradientResult(OpOperand &use) const {
+  return isa<YieldOp>(use.getOwner()) && gradientResults.contains(use.getOperandNumber());
+}
+
+bool TrainingStep::feedsWeightGradientsAlone(Value value) const {
+  return llvm::all_of(value.getUses(), [&](OpOperand &use) {
+    Operation *user = use.getOwner();
+    if (isGradientResult(use) || isa<UpdateOp>(user) || isGradientSum(user))
+      return true;
+    auto isOther = [&](Value operand) {
+      Operation *def = operand.getDefiningOp();
+      return operand != value && def && phaseOf(def) != Phase::Free && phaseOf(def) != Phase::Prologue;
+    };
+    return phaseOf(user) == Phase::Backward && !isa<CallOp>(user) && llvm::none_of(user->getOperands(), isOther) &&
+           llvm::all_of(user->getResults(), [&](Value result) { return feedsWeightGradientsAlone(result); });
+  });
 }
 
 SmallVector<Value> TrainingStep::contributions(Value gradient) const {

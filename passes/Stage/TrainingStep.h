@@ -12,8 +12,12 @@ enum class Phase {
   Prologue, ///< a call whose results are complete before the first microbatch
   Forward,
   Backward, ///< gradients: calls of backward blocks, ops with `graph.of`, and what depends on them
+  WeightGradient, ///< of the backward pass, where it is split: what only gradients of weights need
   Update
 };
+
+/// Whether operations of this phase are part of the backward pass.
+inline bool isGradient(Phase phase) { return phase == Phase::Backward || phase == Phase::WeightGradient; }
 
 /// A parameter with the sum over its uses of its gradient, and the program result that returns it.
 struct ParameterGradient {
@@ -36,12 +40,17 @@ public:
   graph::ProgramOp getProgram() const { return program; }
   mlir::Block &getBody() const { return getProgram().getBody().front(); }
   Phase phaseOf(mlir::Operation *op) const { return phases.lookup(op); }
-  /// The forward call whose backward call this is.
+  /// Whether weight gradients are computed for themselves.
+  bool splitsBackward() const { return isSplit; }
+  /// The forward call whose backward call, or call for the weight gradients, this is.
   graph::CallOp forwardOf(graph::CallOp backward) const { return forwards.lookup(backward); }
   /// Looks through results that a block passes on from its arguments: the value that was passed in.
   mlir::Value source(mlir::Value value) const;
   /// True for an add whose only purpose is the sum of a parameter's gradient; accumulation replaces it.
   bool isGradientSum(mlir::Operation *op) const { return gradientSums.contains(op); }
+  /// True for a value of the backward pass that becomes a part of gradients of weights and nothing else, and that
+  /// nothing else is joined to before.
+  bool feedsWeightGradientsAlone(mlir::Value value) const;
   /// The summands of a parameter's gradient.
   llvm::SmallVector<mlir::Value> contributions(mlir::Value gradient) const;
 
@@ -52,6 +61,7 @@ private:
   unsigned rootsOf(mlir::Value value) const;
   mlir::LogicalResult matchBackwardCalls();
   mlir::FailureOr<graph::CallOp> findForward(graph::CallOp backward, llvm::ArrayRef<graph::CallOp> open) const;
+  bool isGradientResult(mlir::OpOperand &use) const;
   mlir::LogicalResult collectGradients();
   mlir::LogicalResult pairByUpdate(llvm::ArrayRef<unsigned> gradientResults);
   mlir::LogicalResult pairByOrder(llvm::ArrayRef<unsigned> gradientResults);
@@ -65,6 +75,11 @@ private:
   llvm::DenseMap<mlir::Operation *, unsigned> roots;
   llvm::DenseMap<mlir::Operation *, graph::CallOp> forwards;
   llvm::DenseSet<mlir::Operation *> gradientSums;
+  llvm::DenseSet<unsigned> gradientResults; ///< of the program
+  bool isSplit = false;
 };
+
+/// On an operation of the program, beside the blocks: it is of the phase WeightGradient.
+inline constexpr llvm::StringLiteral kWeightGradientAttr = "graph.weight_gradient";
 
 } // namespace p3d

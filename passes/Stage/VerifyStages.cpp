@@ -1,11 +1,19 @@
 // Checks across stages; what concerns one stage alone is in the verifier of pipe.stage.
 #include "dialects/Graph/GraphOps.h"
+#include "passes/Stage/Chain.h"
 #include "passes/Stage/Passes.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
 using namespace p3d::pipe;
+
+// The last stage of a chain that turns around holds the first part of it twice.
+p3d::Placement p3d::findPlacement(ArrayRef<StageOp> stages) {
+  StageOp first = stages.front(), last = stages.back();
+  bool turns = stages.size() > 1 && first.getNumChunks() > 1 && last.getNumChunks() > 1 && last.getLayersOf(1).first < first.getLayersOf(1).first;
+  return turns ? Placement::Vee : Placement::Loop;
+}
 
 namespace p3d {
 #define GEN_PASS_DEF_VERIFYSTAGESPASS
@@ -31,26 +39,40 @@ LogicalResult verifyNumbers(ModuleOp module, ArrayRef<StageOp> stages) {
   return success();
 }
 
+/// The layers that the forward task of one part calls.
+LogicalResult collectLayers(StageOp stage, int64_t chunk, llvm::DenseSet<int64_t> &seen) {
+  auto [first, last] = stage.getLayersOf(chunk);
+  TaskOp forward = stage.getTask(TaskKind::Forward, chunk);
+  if (!forward)
+    return stage.emitOpError() << "has no forward task of chunk " << chunk;
+  for (auto call : forward.getBody().getOps<graph::CallOp>()) {
+    if (!call.getLayer())
+      continue;
+    int64_t layer = *call.getLayer();
+    if (layer < first || layer > last)
+      return call.emitOpError() << "is layer " << layer << ", but its stage holds [" << first << ", " << last << "]";
+    seen.insert(layer);
+  }
+  return success();
+}
+
 /// C2
 LogicalResult verifyLayers(ArrayRef<StageOp> stages) {
-  llvm::MapVector<int64_t, graph::CallOp> seen;
-  int64_t next = 0;
-  for (StageOp stage : stages) {
-    int64_t first = stage.getLayers()[0], last = stage.getLayers()[1];
+  llvm::DenseSet<int64_t> seen;
+  int64_t next = 0, chunks = StageOp(stages.front()).getNumChunks(), count = stages.size();
+  for (StageOp stage : stages)
+    if (stage.getNumChunks() != chunks)
+      return stage.emitOpError() << "has " << stage.getNumChunks() << " chunks, but the first stage has " << chunks;
+  Placement placement = findPlacement(stages);
+  for (int64_t place = 0; place < count * chunks; ++place) {
+    auto [index, chunk] = partAt(placement, place, count);
+    StageOp stage = stages[index];
+    auto [first, last] = stage.getLayersOf(chunk);
     if (first <= last && first != next)
       return stage.emitOpError() << "begins with layer " << first << ", expected layer " << next;
     next = std::max(next, last + 1);
-    TaskOp forward = stage.getTask(TaskKind::Forward);
-    if (!forward)
-      return stage.emitOpError() << "has no forward task";
-    for (auto call : forward.getBody().getOps<graph::CallOp>()) {
-      if (!call.getLayer())
-        continue;
-      int64_t layer = *call.getLayer();
-      if (layer < first || layer > last)
-        return call.emitOpError() << "is layer " << layer << ", but its stage holds [" << first << ", " << last << "]";
-      seen[layer] = call;
-    }
+    if (failed(collectLayers(stage, chunk, seen)))
+      return failure();
   }
   for (int64_t layer = 0; layer < next; ++layer)
     if (!seen.contains(layer))
@@ -60,11 +82,21 @@ LogicalResult verifyLayers(ArrayRef<StageOp> stages) {
 
 /// C3
 struct Transfers {
+  explicit Transfers(ArrayRef<StageOp> stages) : stages(stages), placement(findPlacement(stages)) {}
+  ArrayRef<StageOp> stages;
+  Placement placement;
   llvm::MapVector<int64_t, SendOp> sends;
   llvm::MapVector<int64_t, RecvOp> recvs;
 
   LogicalResult collect(ModuleOp module);
   LogicalResult verify();
+
+private:
+  LogicalResult verify(SendOp send, RecvOp recv);
+  /// The place in the chain of the part that an operation of a task belongs to.
+  int64_t placeOf(Operation *op) {
+    return p3d::placeOf(placement, {stageIndex(op), int64_t(op->getParentOfType<TaskOp>().getChunk())}, stages.size());
+  }
 };
 
 LogicalResult Transfers::collect(ModuleOp module) {
@@ -81,7 +113,7 @@ LogicalResult Transfers::collect(ModuleOp module) {
   return failure(result.wasInterrupted());
 }
 
-LogicalResult verifyTransfer(SendOp send, RecvOp recv) {
+LogicalResult Transfers::verify(SendOp send, RecvOp recv) {
   int64_t from = stageIndex(send), to = stageIndex(recv);
   if (int64_t(send.getStage()) != to || int64_t(recv.getStage()) != from || taskKind(send) != taskKind(recv)) {
     auto error = send.emitOpError() << "on channel " << send.getChannel() << " goes to the "
@@ -93,7 +125,7 @@ LogicalResult verifyTransfer(SendOp send, RecvOp recv) {
   if (send.getValue().getType() != recv.getType())
     return recv.emitOpError() << "is of type " << recv.getType() << ", but stage " << from << " sends "
                               << send.getValue().getType();
-  if (taskKind(send) == TaskKind::Forward ? from < to : from > to)
+  if (taskKind(send) == TaskKind::Forward ? placeOf(send) < placeOf(recv) : placeOf(send) > placeOf(recv))
     return success();
   return send.emitOpError() << "goes from stage " << from << " to stage " << to << " in a "
                             << stringifyTaskKind(taskKind(send)) << " task, against the pipeline";
@@ -107,33 +139,72 @@ LogicalResult Transfers::verify() {
     RecvOp recv = recvs.lookup(channel);
     if (!recv)
       return send.emitOpError() << "on channel " << channel << " has no receive";
-    if (failed(verifyTransfer(send, recv)))
+    if (failed(verify(send, recv)))
       return failure();
   }
   return success();
 }
 
 /// C4
-LogicalResult verifyBuffers(StageOp stage) {
-  llvm::StringMap<int> writes;
-  for (TaskOp task : stage.getBody().getOps<TaskOp>())
-    for (auto write : task.getBody().getOps<WriteOp>()) {
-      bool complete = stage.getBuffer(write.getBuffer()).getKind() == BufferKind::Complete;
-      if (task.getKind() != (complete ? TaskKind::Prologue : TaskKind::Forward))
-        return write.emitOpError() << "stands in a " << stringifyTaskKind(task.getKind())
-                                   << " task; complete buffers are "
-                                   << "written by the prologue, activations by the forward task";
-      if (++writes[write.getBuffer()] > 1)
-        return write.emitOpError() << "is the second write to '" << write.getBuffer() << "'";
-    }
-  for (TaskOp task : stage.getBody().getOps<TaskOp>())
-    for (auto read : task.getBody().getOps<ReadOp>()) {
-      BufferKind kind = stage.getBuffer(read.getBuffer()).getKind();
-      if ((kind == BufferKind::Complete || kind == BufferKind::Activation) && !writes.contains(read.getBuffer()))
-        return read.emitOpError() << "reads '" << read.getBuffer() << "', which no task writes";
-    }
-  return success();
-}
+class BufferVerifier {
+public:
+  explicit BufferVerifier(StageOp stage, Placement placement, int64_t stages) : stage(stage), placement(placement), stages(stages) {}
+
+  LogicalResult verify() {
+    for (TaskOp task : stage.getBody().getOps<TaskOp>())
+      for (auto write : task.getBody().getOps<WriteOp>())
+        if (failed(verify(write, task)))
+          return failure();
+    for (TaskOp task : stage.getBody().getOps<TaskOp>())
+      for (auto read : task.getBody().getOps<ReadOp>())
+        if (failed(verify(read, task)))
+          return failure();
+    return success();
+  }
+
+private:
+  LogicalResult verify(WriteOp write, TaskOp task) {
+    bool complete = stage.getBuffer(write.getBuffer()).getKind() == BufferKind::Complete;
+    TaskKind kind = task.getKind();
+    if (complete ? kind != TaskKind::Prologue : kind != TaskKind::Forward && kind != TaskKind::Backward)
+      return write.emitOpError() << "stands in a " << stringifyTaskKind(kind) << " task; complete buffers are "
+                                 << "written by the prologue, activations by the forward and the backward task";
+    if (!writers.try_emplace(write.getBuffer(), task).second)
+      return write.emitOpError() << "is the second write to '" << write.getBuffer() << "'";
+    return success();
+  }
+
+  LogicalResult verify(ReadOp read, TaskOp task) {
+    BufferOp buffer = stage.getBuffer(read.getBuffer());
+    if (buffer.getKind() != BufferKind::Complete && buffer.getKind() != BufferKind::Activation)
+      return success();
+    TaskOp writer = writers.lookup(read.getBuffer());
+    if (!writer)
+      return read.emitOpError() << "reads '" << read.getBuffer() << "', which no task writes";
+    if (buffer.getKind() == BufferKind::Complete || isBefore(writer, task))
+      return success();
+    return read.emitOpError() << "reads '" << read.getBuffer() << "', which the " << nameOf(writer) << " writes, in the " << nameOf(task)
+                              << ", which does not come after it in the slot of chunk " << chunkOf(buffer);
+  }
+
+  /// Whether `reader` runs after `writer` for the same microbatch: by its kind, or along the chain of layers.
+  bool isBefore(TaskOp writer, TaskOp reader) {
+    if (writer.getChunk() == reader.getChunk())
+      return writer.getKind() < reader.getKind();
+    int64_t from = placeOf(writer), to = placeOf(reader);
+    return writer.getKind() == TaskKind::Forward ? reader.getKind() == TaskKind::Forward && from < to : reader.getKind() >= TaskKind::Backward && from > to;
+  }
+
+  int64_t placeOf(TaskOp task) { return p3d::placeOf(placement, {int64_t(stage.getIndex()), int64_t(task.getChunk())}, stages); }
+  static std::string nameOf(TaskOp task) {
+    return (stringifyTaskKind(task.getKind()) + " task of chunk " + Twine(task.getChunk())).str();
+  }
+
+  StageOp stage;
+  Placement placement;
+  int64_t stages;
+  llvm::StringMap<TaskOp> writers;
+};
 
 /// C5
 LogicalResult verifyTied(ArrayRef<StageOp> stages, BufferOp gradient) {
@@ -159,12 +230,13 @@ LogicalResult verifyTied(ArrayRef<StageOp> stages) {
 struct VerifyStagesPass : impl::VerifyStagesPassBase<VerifyStagesPass> {
   void runOnOperation() override {
     SmallVector<StageOp> stages(getOperation().getOps<StageOp>());
-    Transfers transfers;
-    if (failed(verifyNumbers(getOperation(), stages)) || failed(verifyLayers(stages)) ||
-        failed(transfers.collect(getOperation())) || failed(transfers.verify()) || failed(verifyTied(stages)))
+    if (failed(verifyNumbers(getOperation(), stages)))
+      return signalPassFailure();
+    Transfers transfers(stages);
+    if (failed(verifyLayers(stages)) || failed(transfers.collect(getOperation())) || failed(transfers.verify()) || failed(verifyTied(stages)))
       return signalPassFailure();
     for (StageOp stage : stages)
-      if (failed(verifyBuffers(stage)))
+      if (failed(BufferVerifier(stage, transfers.placement, stages.size()).verify()))
         return signalPassFailure();
   }
 };

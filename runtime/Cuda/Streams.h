@@ -9,7 +9,7 @@ namespace p3d {
 
 class Streams {
 public:
-  static constexpr int count = P3D_STREAM_NORM + 1;
+  static constexpr int count = P3D_STREAM_TURNED_BACKWARD + 1;
 
   /// `events`: how many the program numbers.
   explicit Streams(int events);

@@ -3,6 +3,7 @@
 // written.
 #pragma once
 #include "runtime/Program/Mesh.h"
+#include <set>
 #include <string>
 #include <vector>
 
@@ -70,13 +71,14 @@ struct ValueShard {
   bool byMicrobatch;
 };
 
-/// What a forward task leaves in its slot.
+/// What the forward task `task` leaves in its slot.
 struct Value {
-  std::string name;
+  std::string name, task;
   p3d_dtype dtype;
   std::vector<int64_t> paddedShape; ///< of the whole batch
   std::vector<ValueShard> shards;
   int64_t offset, stride;
+  int64_t firstSlot, slots; ///< of the task's chunk, among the slots of all
 };
 
 struct OrderEntry {
@@ -91,12 +93,14 @@ struct Program {
   int64_t microbatches = 1, globalBatch = 0, tokensPerStep = 0;
   Target target = Target::Cpu;
   int events = 0; ///< of a CUDA program
-  int64_t arenaBytes = 0, slots = 1;
+  int64_t arenaBytes = 0, slots = 1; ///< of all chunks
+  int chunks = 1;
   int64_t workspaceBytes = 0; ///< the last of the arena
   Optimizer optimizer = Optimizer::None;
   int64_t zeroOffset = 0, zeroBytes = 0;
   std::vector<p3d_axis> normAxes;
   std::vector<std::vector<int>> tiedGroups; ///< stages of each
+  std::set<int> turnedTransfers; ///< that go against the direction of their pass
   std::vector<Param> params;
   std::vector<Input> inputs;
   std::vector<Result> results;

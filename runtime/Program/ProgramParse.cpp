@@ -122,6 +122,9 @@ Value readValue(const json &j) {
   }
   value.offset = j.at("offset");
   value.stride = j.at("stride");
+  value.task = j.at("task");
+  value.firstSlot = j.at("first_slot");
+  value.slots = j.at("slots");
   return value;
 }
 
@@ -169,6 +172,8 @@ Program read(const json &j) {
                                result.at("offset")});
   for (const json &value : j.value("values", json::array()))
     program.values.push_back(readValue(value));
+  program.chunks = j.value("chunks", 1);
+  program.turnedTransfers = j.value("turned_transfers", std::set<int>());
   program.tasks = j.at("tasks").get<std::vector<std::string>>();
   program.operations = j.at("operations").get<std::vector<std::string>>();
   program.order = readOrder(j.at("order"));
@@ -274,12 +279,12 @@ void check(const Program &program) {
     int64_t bytes =
         localLayout(value, program, {}, 0).storageCount() * info(value.dtype).bytes;
     checkRange(program, value.name, value.offset,
-               bytes + (program.slots - 1) * value.stride);
+               bytes + (value.slots - 1) * value.stride);
   }
   for (const std::vector<OrderEntry> *list : {&program.order, &program.afterUpdate})
     for (const OrderEntry &entry : *list)
       if (entry.task < 0 || entry.task >= int(program.tasks.size()) ||
-          entry.slot < 0)
+          entry.slot < 0 || entry.slot >= program.slots)
         internalError("description of the program: the order names task {} and "
                       "slot {}",
                       entry.task, entry.slot);

@@ -55,18 +55,25 @@ void Trainer::fillInputs(int64_t step) {
   }
 }
 
+bool Trainer::isForward(const OrderEntry &entry) const {
+  return program.tasks[entry.task].rfind("forward", 0) == 0;
+}
+
 void Trainer::runTask(const OrderEntry &entry) {
   context.enterTask(program.tasks[entry.task], entry.mb);
-  context.enterOperation("reuse of a slot that was sent from");
-  context.transport.finishSends(entry.slot);
-  context.enterOperation("");
+  // A slot is taken by the forward; until its next one nothing that is sent from it changes.
+  if (isForward(entry)) {
+    context.enterOperation("reuse of a slot that was sent from");
+    context.transport.finishSends(entry.slot);
+    context.enterOperation("");
+  }
   tasks[entry.task](&context, context.device.arena(), entry.mb, entry.slot);
 }
 
 void Trainer::runOrder() {
   for (const OrderEntry &entry : program.order) {
     runTask(entry);
-    if (options.valuesFd >= 0 && program.tasks[entry.task] == "forward")
+    if (options.valuesFd >= 0 && isForward(entry))
       dumpValues(entry);
   }
   context.enterOperation("end of the order");
@@ -164,7 +171,7 @@ void Trainer::dumpGradients() {
 
 void Trainer::dumpValues(const OrderEntry &entry) {
   context.enterOperation("writing of values");
-  exportValues(program, context.at, entry.mb, entry.slot, context.device,
+  exportValues(program, context.at, entry, context.device,
                SafetensorsFile(MappedFile(options.valuesFd, "--verify")));
 }
 

@@ -17,6 +17,7 @@ public:
 private:
   void loadParameters();
   void fillInputs(int64_t step);
+  bool isForward(const OrderEntry &entry) const;
   void runTask(const OrderEntry &entry);
   void runOrder();
   void dumpGradients();

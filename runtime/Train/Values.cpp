@@ -31,17 +31,21 @@ static bool isCopy(const Value &value, const Mesh &mesh, Coordinates at) {
   return firstHas(P3D_TP_MAJOR) || firstHas(P3D_TP_MINOR) || firstHas(P3D_DP);
 }
 
-void exportValues(const Program &program, Coordinates at, int64_t mb,
-                  int64_t slot, Device &device, const SafetensorsFile &file) {
+void exportValues(const Program &program, Coordinates at,
+                  const OrderEntry &entry, Device &device,
+                  const SafetensorsFile &file) {
   for (const Value &value : program.values) {
-    if (isCopy(value, program.mesh, at))
+    if (value.task != program.tasks[entry.task] ||
+        isCopy(value, program.mesh, at))
       continue;
     const TensorView &view =
         file.expect(value.name, value.dtype, value.paddedShape);
     int64_t bytes = info(value.dtype).bytes;
-    Layout layout = localLayout(value, program, at, mb);
+    Layout layout = localLayout(value, program, at, entry.mb);
+    int64_t offset =
+        value.offset + (entry.slot - value.firstSlot) * value.stride;
     device.read(
-        {{value.offset + slot * value.stride, layout.storageCount() * bytes}},
+        {{offset, layout.storageCount() * bytes}},
         [&](const HostRanges &host) {
           layout.forEachRun([&](int64_t global, int64_t local, int64_t count) {
             std::memcpy(view.data + global * bytes, host[0] + local * bytes,

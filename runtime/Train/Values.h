@@ -11,9 +11,10 @@ namespace p3d {
 std::vector<TensorSpec>
 valueTensors(const std::vector<const Program *> &programs);
 
-/// Writes what the forward task of microbatch `mb` left in `slot` to the
-/// tensors of `file`; of copies only the first rank's.
-void exportValues(const Program &program, Coordinates at, int64_t mb,
-                  int64_t slot, Device &device, const SafetensorsFile &file);
+/// Writes what the forward task `entry` left in its slot to the tensors of
+/// `file`; of copies only the first rank's.
+void exportValues(const Program &program, Coordinates at,
+                  const OrderEntry &entry, Device &device,
+                  const SafetensorsFile &file);
 
 } // namespace p3d

@@ -17,6 +17,7 @@ OUT = Path(sys.argv[1])
 EFFECTS = {
     "mesh": ("2x1x1", [], "partition"),
     "microbatches": ("2", ["--mesh=1x2x1"], "schedule"),
+    "chunks": ("3", ["--mesh=1x1x1", "--schedule=interleaved"], "stage"),
     "schedule": ("gpipe", ["--mesh=1x2x1", "--microbatches=4"], "schedule"),
     "grad-reduce": ("bf16", [], "replicate"),
     "recompute": ("full", [], "autodiff"),

@@ -64,7 +64,7 @@ module attributes {dist.classes = [{axis = "tp", dims = {params.l0.down = array<
     %1 = dist.all_reduce  sum %0 over  dp why "a sum over the batch, which dp cuts; every microbatch needs it complete" {dist.remedy = "dp=1"} : tensor<f32>
     graph.yield %1 : tensor<f32>
   }
-  pipe.stage @stage0 index 0 layers [0, 0] attributes {order = ["F0", "F1", "B0", "B1", "S", "U"], slots = 2 : i64} {
+  pipe.stage @stage0 index 0 layers [0, 0] attributes {order = ["F0", "F1", "B0", "B1", "S", "U"], slots = array<i64: 2>} {
     pipe.buffer  parameter @params.l0.up : tensor<16x32xf32> of tensor<16x64xf32> {dist.sharding = #dist.sharding<[{},{tp:32}]>, graph.init = {kind = "normal", std = 2.500000e-01 : f64}, graph.name = "params.l0.up", graph.role = "param"}
     pipe.buffer  input @batch.x : tensor<4x16xf32> of tensor<8x16xf32> {dist.sharding = #dist.sharding<[{dp:4},{}]>, graph.batch_dim = 0 : i64, graph.name = "batch.x", graph.role = "input"}
     pipe.buffer  activation @layer0.1 : tensor<2x32xf32> {dist.sharding = #dist.sharding<[{dp,mb:2},{tp:32}]>}
@@ -92,7 +92,7 @@ module attributes {dist.classes = [{axis = "tp", dims = {params.l0.down = array<
       pipe.update "adamw" @params.l0.up by @grads.l0.up {decay}
     }
   }
-  pipe.stage @stage1 index 1 layers [1, 1] attributes {order = ["P", "F0", "B0", "F1", "B1", "S", "U"], slots = 1 : i64} {
+  pipe.stage @stage1 index 1 layers [1, 1] attributes {order = ["P", "F0", "B0", "F1", "B1", "S", "U"], slots = array<i64: 1>} {
     pipe.buffer  parameter @params.l0.down : tensor<32x16xf32> of tensor<64x16xf32> {dist.sharding = #dist.sharding<[{tp:32},{}]>, graph.init = {kind = "normal", std = 1.250000e-01 : f64}, graph.name = "params.l0.down", graph.role = "param"}
     pipe.buffer  parameter @params.l1.up : tensor<16x32xf32> of tensor<16x64xf32> {dist.sharding = #dist.sharding<[{},{tp:32}]>, graph.init = {kind = "normal", std = 2.500000e-01 : f64}, graph.name = "params.l1.up", graph.role = "param"}
     pipe.buffer  parameter @params.l1.down : tensor<32x16xf32> of tensor<64x16xf32> {dist.sharding = #dist.sharding<[{tp:32},{}]>, graph.init = {kind = "normal", std = 6.250000e-02 : f64}, graph.name = "params.l1.down", graph.role = "param"}

@@ -60,7 +60,7 @@ module attributes {dist.classes = [{axis = "tp", dims = {params.l0.down = array<
     exec.launch @kernel.reduce_sum.1(%arg0) -> (%arg1) : (memref<4xf32>) -> memref<f32>
     exec.all_reduce  sum %arg1 over  dp 0 of f32 why "a sum over the batch, which dp cuts; every microbatch needs it complete" : memref<f32>
   }
-  exec.program @stage0 index 0 slots 2 arena 9984 zero 2048 at 6400 attributes {exec.least_bytes = 9984 : i64, layers = array<i64: 0, 0>, order = ["F0", "F1", "B0", "B1", "S", "U"]} {
+  exec.program @stage0 index 0 slots [2] arena 9984 zero 2048 at 6400 attributes {exec.least_bytes = 9984 : i64, layers = array<i64: 0, 0>, order = ["F0", "F1", "B0", "B1", "S", "U"]} {
     exec.buffer  parameter @params.l0.up at 0 : memref<16x32xf32> of f32 global tensor<16x64xf32> {dist.sharding = #dist.sharding<[{},{tp:32}]>, graph.init = {kind = "normal", std = 2.500000e-01 : f64}, graph.name = "params.l0.up", graph.role = "param"}
     exec.buffer  parameter @m.params.l0.up at 2048 : memref<16x32xf32> of f32 {exec.state = "m", exec.state_of = @params.l0.up}
     exec.buffer  parameter @v.params.l0.up at 4096 : memref<16x32xf32> of f32 {exec.state = "v", exec.state_of = @params.l0.up}
@@ -97,7 +97,7 @@ module attributes {dist.classes = [{axis = "tp", dims = {params.l0.down = array<
       exec.update "adamw" @params.l0.up by @grads.l0.up {decay}
     }
   }
-  exec.program @stage1 index 1 slots 1 arena 27136 zero 6208 at 19072 attributes {exec.least_bytes = 27076 : i64, layers = array<i64: 1, 1>, order = ["P", "F0", "B0", "F1", "B1", "S", "U"]} {
+  exec.program @stage1 index 1 slots [1] arena 27136 zero 6208 at 19072 attributes {exec.least_bytes = 27076 : i64, layers = array<i64: 1, 1>, order = ["P", "F0", "B0", "F1", "B1", "S", "U"]} {
     exec.buffer  parameter @params.l0.down at 0 : memref<32x16xf32> of f32 global tensor<64x16xf32> {dist.sharding = #dist.sharding<[{tp:32},{}]>, graph.init = {kind = "normal", std = 1.250000e-01 : f64}, graph.name = "params.l0.down", graph.role = "param"}
     exec.buffer  parameter @m.params.l0.down at 2048 : memref<32x16xf32> of f32 {exec.state = "m", exec.state_of = @params.l0.down}
     exec.buffer  parameter @v.params.l0.down at 4096 : memref<32x16xf32> of f32 {exec.state = "v", exec.state_of = @params.l0.down}

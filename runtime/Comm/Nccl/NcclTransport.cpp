@@ -25,6 +25,10 @@ NcclTransport::NcclTransport(const Program &program, int rank, const Control &co
   groups[{P3D_DP, 0}] = make(P3D_DP, 0, P3D_STREAM_DP, "dp", 0);
   forward = make(P3D_PP, 0, P3D_STREAM_FORWARD, "forward", 0);
   backward = make(P3D_PP, 0, P3D_STREAM_BACKWARD, "backward", 0);
+  if (program.chunks > 1) {
+    turnedForward = make(P3D_PP, 0, P3D_STREAM_TURNED_FORWARD, "turned_forward", 0);
+    turnedBackward = make(P3D_PP, 0, P3D_STREAM_TURNED_BACKWARD, "turned_backward", 0);
+  }
   // Programs may list their tied groups in different orders; all ranks make them in that of their stages.
   std::vector<int> tied;
   for (int index = 0; index < int(program.tiedGroups.size()); ++index)
@@ -173,9 +177,15 @@ static int indexOf(const std::vector<int> &members, int rank) {
   return int(std::find(members.begin(), members.end(), rank) - members.begin());
 }
 
+NcclTransport::Group &NcclTransport::lineOf(int value, bool goesToLater) {
+  if (program.turnedTransfers.count(value))
+    return goesToLater ? *turnedBackward : *turnedForward;
+  return goesToLater ? *forward : *backward;
+}
+
 void NcclTransport::send(int toStage, int value, int64_t mb, int64_t slot, const void *data, int64_t bytes) {
   int peer = peerOf(toStage);
-  Group &line = lineTo(toStage);
+  Group &line = lineOf(value, toStage > at.pp);
   CUstream stream = device.streams.use(line.stream);
   Operation operation{Activity::AwaitingReceiver,
                       nullptr,
@@ -196,8 +206,7 @@ void NcclTransport::send(int toStage, int value, int64_t mb, int64_t slot, const
 
 void NcclTransport::receive(int fromStage, int value, int64_t mb, void *data, int64_t bytes) {
   int peer = peerOf(fromStage);
-  // A value from an earlier stage goes forward.
-  Group &line = fromStage < at.pp ? *forward : *backward;
+  Group &line = lineOf(value, fromStage < at.pp);
   CUstream stream = device.streams.use(line.stream);
   Operation operation{
       Activity::Receiving, nullptr, {}, peer, fmt::format("for transfer {} of microbatch {} from", value, mb)};
@@ -221,7 +230,7 @@ void NcclTransport::finishAllSends() {
 }
 
 void NcclTransport::finishSends(int64_t slot) {
-  for (int stream : {P3D_STREAM_FORWARD, P3D_STREAM_BACKWARD}) {
+  for (int stream : {P3D_STREAM_FORWARD, P3D_STREAM_BACKWARD, P3D_STREAM_TURNED_FORWARD, P3D_STREAM_TURNED_BACKWARD}) {
     auto found = sent.find({slot, stream});
     if (found == sent.end() || !found->second.isOpen)
       continue;

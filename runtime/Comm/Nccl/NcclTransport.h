@@ -1,5 +1,5 @@
-// Communication between GPUs: NCCL on one stream for each axis, two for the stages of a pipeline, so that transfers of
-// the two directions cannot block each other. Operations are enqueued; their order against other streams is the
+// Communication between GPUs: NCCL on one stream for each axis, two for the stages of a pipeline (four with chunks), so
+// that transfers of the two directions and passes cannot block each other. Operations are enqueued; their order against other streams is the
 // program's.
 #pragma once
 #include "runtime/Comm/Nccl/IdExchange.h"
@@ -54,7 +54,8 @@ private:
   /// Watches `enqueue`, unless it only goes into a graph.
   void enqueueWatched(CUstream stream, const Operation &operation, const std::function<void()> &enqueue);
   int peerOf(int stage) const;
-  Group &lineTo(int stage) { return stage > at.pp ? *forward : *backward; }
+  /// The line of a transfer to a later stage, or to an earlier one.
+  Group &lineOf(int value, bool goesToLater);
 
   const Program &program;
   const int rank;
@@ -62,7 +63,7 @@ private:
   const Control &control;
   CudaDevice &device;
   Watchdog &watchdog;
-  std::unique_ptr<Group> forward, backward;
+  std::unique_ptr<Group> forward, backward, turnedForward, turnedBackward;
   std::map<std::pair<p3d_axis, int>, std::unique_ptr<Group>> groups;
   std::map<std::pair<int64_t, int>, Sent> sent; ///< by slot and stream
 };

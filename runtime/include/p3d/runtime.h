@@ -32,7 +32,8 @@ typedef enum { P3D_SUM = 0, P3D_MAX = 1, P3D_MIN = 2, P3D_PROD = 3, P3D_AND = 4,
 
 /* ---- The program: defined by the emitted object ---------------------------------------------------------------- */
 
-/* One task: `arena` is the base of this rank's arena, `mb` the microbatch (0-based), `slot` the activation slot. */
+/* One task: `arena` is the base of this rank's arena, `mb` the microbatch (0-based), `slot` the activation slot: the slots of
+ * the chunks of a stage are numbered one chunk after the other. */
 typedef void (*p3d_task)(p3d_context *ctx, char *arena, int64_t mb, int64_t slot);
 
 extern const char p3d_program[];      /* the description of the program, JSON, NUL-terminated; fields below */
@@ -75,8 +76,12 @@ extern const p3d_task p3d_tasks[];    /* in the order of the program's "tasks" *
  *   "values":[{"name":"layer3.1", "dtype":"f32",   what a forward task leaves in its slot for the backward one, for a look
  *      "padded_shape":[8,16,64],             inside a step: result 1 of the block of layer 3. Whole batch, padding included
  *      "shards":[{"dim":0,"axes":["dp","mb"]}],   equal parts over these axes, first axis major; mb: the microbatch
- *      "offset":O, "stride":S }],            at offset + slot * stride
- *   "tasks":["prologue","forward","backward","synchronize"],
+ *      "task":"forward",                     that task, "forward.1" on another chunk
+ *      "offset":O, "stride":S,               at offset + (slot - first_slot) * stride
+ *      "first_slot":f, "slots":s }],         the slots of its chunk
+ *   "chunks":1,                              of each stage
+ *   "turned_transfers":[value,..],           transfers of the forward pass to an earlier stage, of the backward to a later one
+ *   "tasks":["prologue","forward","backward","weight_gradient","synchronize"],   of other chunks "forward.1" ...
  *   "operations":["h0.attn.wo: all_reduce over tp", ..],     named by the `operation` argument of services
  *   "order":[[task,mb,slot],..],             one step, before the optimizer
  *   "after_update":[[task,mb,slot],..] }     after it, where it was not skipped (default none)
@@ -97,10 +102,11 @@ extern const p3d_image p3d_library_images[];  /* of kernels/<Op>.cu; in the runt
 
 /* Work of one stream is done in order. Kernels, the functions of kernels/Kernels.h and constants are on the compute
  * stream; a collective is on the stream of its axis; a transfer to a later stage is on the forward stream, one to an
- * earlier stage on the backward one. */
+ * earlier stage on the backward one; with chunks, one of the forward pass to an earlier stage and one of the backward
+ * pass to a later stage are on the turned ones. */
 typedef enum {
   P3D_STREAM_COMPUTE = 0, P3D_STREAM_TP = 1, P3D_STREAM_DP = 2, P3D_STREAM_FORWARD = 3, P3D_STREAM_BACKWARD = 4,
-  P3D_STREAM_TIED = 5, P3D_STREAM_NORM = 6
+  P3D_STREAM_TIED = 5, P3D_STREAM_NORM = 6, P3D_STREAM_TURNED_FORWARD = 7, P3D_STREAM_TURNED_BACKWARD = 8
 } p3d_stream;
 
 /* Enqueues a kernel of the images: `blocks` and `threads` in one dimension; arguments[i] points to an 8-byte value. */

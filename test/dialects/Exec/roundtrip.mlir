@@ -28,8 +28,8 @@ exec.function @layer(%x: memref<4x8xf32>, %w: memref<8x8xf32>, %y: memref<4x8xf3
   exec.all_reduce sum %y over tp 0 of f32 why "row-parallel" : memref<4x8xf32>
 }
 
-// CHECK-LABEL: exec.program @stage0 index 0 slots 2 arena 1024 zero 64 at 256
-exec.program @stage0 index 0 slots 2 arena 1024 zero 64 at 256 {
+// CHECK-LABEL: exec.program @stage0 index 0 slots [2] arena 1024 zero 64 at 256
+exec.program @stage0 index 0 slots [2] arena 1024 zero 64 at 256 {
   // CHECK: exec.buffer parameter @w at 0 : memref<8x8xf32> of f32 global tensor<8x16xf32>
   exec.buffer parameter @w at 0 : memref<8x8xf32> of f32 global tensor<8x16xf32>
   // CHECK: exec.buffer result @loss at 256 : memref<f32> of f32

@@ -1,8 +1,8 @@
 // Every op of the dialect prints as it was read.
 // RUN: p3dc-opt %s | p3dc-opt | FileCheck %s
 
-// CHECK: pipe.stage @stage0 index 0 layers [0, 3] attributes {order = ["P", "F0", "B0", "S", "U"], slots = 1 : i64} {
-pipe.stage @stage0 index 0 layers [0, 3] attributes {order = ["P", "F0", "B0", "S", "U"], slots = 1 : i64} {
+// CHECK: pipe.stage @stage0 index 0 layers [0, 3] attributes {order = ["P", "F0", "B0", "S", "U"], slots = array<i64: 1>} {
+pipe.stage @stage0 index 0 layers [0, 3] attributes {order = ["P", "F0", "B0", "S", "U"], slots = array<i64: 1>} {
   // CHECK: pipe.buffer {{ ?}}parameter @params.w : tensor<4xf32> of tensor<8xf32> {graph.role = "param"}
   pipe.buffer parameter @params.w : tensor<4xf32> of tensor<8xf32> {graph.role = "param"}
   pipe.buffer input @batch.x : tensor<8xf32>

@@ -39,7 +39,7 @@ exec.function @layer(%x: memref<2x2x2x2x2x2x2x2x2x2xf32>, %y: memref<2x2x2x2x2x2
 
 // expected-error @below {{has no dist.mesh}}
 module {
-  exec.program @stage0 index 0 slots 1 arena 0 zero 0 at 0 {
+  exec.program @stage0 index 0 slots [1] arena 0 zero 0 at 0 {
     exec.task forward scratch 0 at 0 {
     }
   }
@@ -49,7 +49,7 @@ module {
 
 module attributes {dist.mesh = #dist.mesh<tp = 1, pp = 1, dp = 1, mb = 1>} {
   // expected-error @below {{has an action 'X0'; expected P, F<n>, B<n>, W<n>, S or U}}
-  exec.program @stage0 index 0 slots 1 arena 0 zero 0 at 0 attributes {order = ["X0"]} {
+  exec.program @stage0 index 0 slots [1] arena 0 zero 0 at 0 attributes {order = ["X0"]} {
     exec.task forward scratch 0 at 0 {
     }
   }

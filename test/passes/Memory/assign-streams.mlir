@@ -48,7 +48,7 @@ exec.function @both(%x: memref<16xf32>) attributes {outs = 1 : i64, scratch_byte
 // CHECK-NEXT: exec.send
 // CHECK-NEXT: exec.record 6 on forward
 // CHECK-NEXT: }
-exec.program @stage0 index 0 slots 1 arena 64 zero 0 at 0 {
+exec.program @stage0 index 0 slots [1] arena 64 zero 0 at 0 {
   exec.buffer activation @x at 0 stride 64 : memref<16xf32> of f32
   exec.task forward scratch 0 at 64 {
     %x = exec.address @x : memref<16xf32>
@@ -72,7 +72,7 @@ exec.program @stage0 index 0 slots 1 arena 64 zero 0 at 0 {
 // CHECK-NEXT: exec.record 10 on dp
 // CHECK-NEXT: exec.wait 8 on compute
 // CHECK-NEXT: exec.wait 10 on compute
-exec.program @stage1 index 1 slots 1 arena 192 zero 0 at 0 attributes {order = ["B0", "S"]} {
+exec.program @stage1 index 1 slots [1] arena 192 zero 0 at 0 attributes {order = ["B0", "S"]} {
   exec.buffer gradient @late at 0 : memref<16xf32> of f32
   exec.buffer gradient @early at 64 : memref<16xf32> of f32
   exec.buffer input @x at 128 : memref<16xf32> of f32
@@ -94,15 +94,15 @@ exec.program @stage1 index 1 slots 1 arena 192 zero 0 at 0 attributes {order = [
 // What is received into a buffer of its own waits for the buffer's last use, which was in this task for the microbatch before: it comes while the tasks between run.
 // CHECK-LABEL: exec.program @stage2
 // CHECK: exec.task backward
-// CHECK: exec.wait [[LAST:[0-9]+]] on forward
+// CHECK: exec.wait [[LAST:[0-9]+]] on backward
 // CHECK-NEXT: exec.recv
-// CHECK-NEXT: exec.record [[HERE:[0-9]+]] on forward
+// CHECK-NEXT: exec.record [[HERE:[0-9]+]] on backward
 // CHECK-NEXT: exec.wait [[HERE]] on compute
 // CHECK-NEXT: exec.launch @kernel.neg
 // CHECK-NEXT: exec.record [[LAST]] on compute
 // CHECK-NEXT: exec.launch @kernel.neg
 // CHECK-NEXT: }
-exec.program @stage2 index 2 slots 1 arena 320 zero 0 at 0 attributes {order = ["B0", "B1"]} {
+exec.program @stage2 index 2 slots [1] arena 320 zero 0 at 0 attributes {order = ["B0", "B1"]} {
   exec.buffer receive @recv.0.backward at 0 : memref<16xf32> of f32
   exec.buffer complete @x at 64 : memref<16xf32> of f32
   exec.buffer complete @y at 128 : memref<16xf32> of f32
@@ -110,7 +110,7 @@ exec.program @stage2 index 2 slots 1 arena 320 zero 0 at 0 attributes {order = [
     %in = exec.address @recv.0.backward : memref<16xf32>
     %x = exec.address @x : memref<16xf32>
     %y = exec.address @y : memref<16xf32>
-    exec.recv %in from 1 channel 0 why "" : memref<16xf32>
+    exec.recv %in from 3 channel 0 why "" : memref<16xf32>
     exec.launch @kernel.neg(%in) -> (%x) : (memref<16xf32>) -> memref<16xf32>
     exec.launch @kernel.neg(%x) -> (%y) : (memref<16xf32>) -> memref<16xf32>
   }

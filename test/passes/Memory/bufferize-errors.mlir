@@ -59,7 +59,7 @@ module attributes {dist.mesh = #dist.mesh<tp = 2, pp = 1, dp = 1, mb = 2>} {
 // -----
 
 // A task that sets what it has read.
-pipe.stage @stage0 index 0 layers [0, 0] attributes {slots = 1 : i64, order = ["F0"]} {
+pipe.stage @stage0 index 0 layers [0, 0] attributes {slots = array<i64: 1>, order = ["F0"]} {
   pipe.buffer activation @a : tensor<f32>
   pipe.task forward {
     %0 = pipe.read @a : tensor<f32>
@@ -72,7 +72,7 @@ pipe.stage @stage0 index 0 layers [0, 0] attributes {slots = 1 : i64, order = ["
 // -----
 
 // A synchronisation over no group of ranks.
-pipe.stage @stage0 index 0 layers [0, 0] attributes {slots = 1 : i64, order = ["S"]} {
+pipe.stage @stage0 index 0 layers [0, 0] attributes {slots = array<i64: 1>, order = ["S"]} {
   pipe.buffer result @loss : tensor<f32>
   pipe.task synchronize {
     // expected-error @below {{is over 'ep'; expected tp, dp, pp, norm, tp_major or tp_minor}}
@@ -82,7 +82,7 @@ pipe.stage @stage0 index 0 layers [0, 0] attributes {slots = 1 : i64, order = ["
 
 // -----
 
-pipe.stage @stage0 index 0 layers [0, 0] attributes {slots = 1 : i64} {
+pipe.stage @stage0 index 0 layers [0, 0] attributes {slots = array<i64: 1>} {
   pipe.buffer parameter @p : tensor<64xf32> {pipe.share = #pipe.share<32 of @p from 0>}
   pipe.task update {
     // expected-error @+1 {{is over 'tp'; shares are those of dp}}

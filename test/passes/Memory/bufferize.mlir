@@ -21,7 +21,7 @@ module attributes {dist.mesh = #dist.mesh<tp = 2, pp = 1, dp = 1, mb = 2>} {
   }
 
   // CHECK-LABEL: exec.program @stage0
-  pipe.stage @stage0 index 0 layers [0, 0] attributes {slots = 2 : i64, order = ["F0", "F1"]} {
+  pipe.stage @stage0 index 0 layers [0, 0] attributes {slots = array<i64: 2>, order = ["F0", "F1"]} {
     pipe.buffer parameter @w : tensor<8x8xf32> {graph.name = "params.w"}
     pipe.buffer parameter @b : tensor<8xf32>
     pipe.buffer input @in : tensor<8x8xf32>

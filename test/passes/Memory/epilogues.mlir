@@ -90,7 +90,7 @@ graph.block @otherSums(%dy: tensor<2x4x8xf32>, %a: tensor<2x4x16xf32>) -> (tenso
 // CHECK-NOT: exec.launch
 // CHECK: exec.einsum "bf,bd->fd"(%[[DX]], %{{.*}}) -> (%[[GW]], %[[GB]]) adds then sum_lhs adds_sums :
 // CHECK-NOT: exec.launch
-pipe.stage @stage0 index 0 layers [0, 0] attributes {slots = 2 : i64, order = ["F0", "F1"]} {
+pipe.stage @stage0 index 0 layers [0, 0] attributes {slots = array<i64: 2>, order = ["F0", "F1"]} {
   pipe.buffer parameter @w : tensor<8x8xbf16>
   pipe.buffer parameter @b : tensor<8xbf16>
   pipe.buffer activation @dy : tensor<4x8xbf16>

@@ -26,9 +26,9 @@ exec.function @chain(%x: memref<16xf32>, %y: memref<16xf32>) attributes {outs = 
   exec.launch @kernel.neg(%c) -> (%y) : (memref<16xf32>) -> memref<16xf32>
 }
 
-// CHECK-LABEL: exec.program @stage0 index 0 slots 2
+// CHECK-LABEL: exec.program @stage0 index 0 slots [2]
 // CHECK-SAME: arena 832 zero 128 at 256
-exec.program @stage0 index 0 slots 2 {
+exec.program @stage0 index 0 slots [2] {
   // CHECK: exec.buffer parameter @w at 0
   // CHECK: exec.buffer parameter @m.w at 64 : memref<16xf32> of f32 {exec.state = "m", exec.state_of = @w}
   // CHECK: exec.buffer parameter @v.w at 128 : memref<16xf32> of f32 {exec.state = "v", exec.state_of = @w}

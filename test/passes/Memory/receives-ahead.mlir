@@ -19,7 +19,7 @@
 // BLOCKING: exec.recv %[[KEPT]] from 0
 // BLOCKING-NEXT: exec.send %[[KEPT]] to 2
 module attributes {dist.mesh = #dist.mesh<tp = 1, pp = 3, dp = 1, mb = 1>} {
-  pipe.stage @stage1 index 1 layers [1, 1] attributes {slots = 1 : i64, order = ["F0"]} {
+  pipe.stage @stage1 index 1 layers [1, 1] attributes {slots = array<i64: 1>, order = ["F0"]} {
     pipe.buffer activation @kept : tensor<4x8xf32>
     pipe.task forward {
       %x = pipe.recv from 0 channel 0 : tensor<4x8xf32>

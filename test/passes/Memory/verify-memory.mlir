@@ -38,7 +38,7 @@ exec.function @outside(%x: memref<16xf32>) attributes {outs = 0 : i64, scratch_b
 
 // -----
 
-exec.program @stage0 index 0 slots 2 arena 512 zero 0 at 0 {
+exec.program @stage0 index 0 slots [2] arena 512 zero 0 at 0 {
   // expected-error @+1 {{lies at [64, 128)}}
   exec.buffer activation @a at 0 stride 64 : memref<16xf32> of f32
   // expected-note @+1 {{and overlaps what lies at [96, 160)}}
@@ -66,7 +66,7 @@ exec.function @shared_scratch() attributes {outs = 0 : i64, scratch_bytes = 64 :
 
 // -----
 
-exec.program @stage0 index 0 slots 1 arena 512 zero 0 at 0 {
+exec.program @stage0 index 0 slots [1] arena 512 zero 0 at 0 {
   // expected-error @+1 {{has no place in the arena}}
   exec.buffer parameter @a : memref<16xf32> of f32
 }
@@ -74,7 +74,7 @@ exec.program @stage0 index 0 slots 1 arena 512 zero 0 at 0 {
 // -----
 
 // expected-error @+1 {{needs 128 bytes of an arena of 64}}
-exec.program @stage0 index 0 slots 1 arena 64 zero 0 at 0 {
+exec.program @stage0 index 0 slots [1] arena 64 zero 0 at 0 {
   exec.buffer parameter @a at 64 : memref<16xf32> of f32
 }
 
@@ -113,7 +113,7 @@ exec.function @epilogueSums(%x: memref<4x4xf32>, %y: memref<4x4xf32>) attributes
 
 // Tensors of a row stand at their starts, in front of the end of its shares, and nothing else stands there.
 module attributes {dist.mesh = #dist.mesh<tp = 1, pp = 1, dp = 2, mb = 1>} {
-  exec.program @stage0 index 0 slots 1 arena 512 zero 0 at 0 {
+  exec.program @stage0 index 0 slots [1] arena 512 zero 0 at 0 {
     exec.buffer parameter @a at 0 : memref<16xf32> of f32 {pipe.share = #pipe.share<32 of @a from 0>}
     // expected-error @+1 {{lies at 64, expected 128, its place in the row of @a}}
     exec.buffer parameter @b at 64 : memref<16xf32> of f32 {pipe.share = #pipe.share<32 of @a from 32>}
@@ -123,7 +123,7 @@ module attributes {dist.mesh = #dist.mesh<tp = 1, pp = 1, dp = 2, mb = 1>} {
 // -----
 
 module attributes {dist.mesh = #dist.mesh<tp = 1, pp = 1, dp = 2, mb = 1>} {
-  exec.program @stage0 index 0 slots 1 arena 512 zero 0 at 0 {
+  exec.program @stage0 index 0 slots [1] arena 512 zero 0 at 0 {
     // expected-error @+1 {{ends at 320, behind the shares of its row, which end at 256}}
     exec.buffer parameter @a at 0 : memref<80xf32> of f32 {pipe.share = #pipe.share<32 of @a from 0>}
   }
@@ -132,7 +132,7 @@ module attributes {dist.mesh = #dist.mesh<tp = 1, pp = 1, dp = 2, mb = 1>} {
 // -----
 
 module attributes {dist.mesh = #dist.mesh<tp = 1, pp = 1, dp = 2, mb = 1>} {
-  exec.program @stage0 index 0 slots 1 arena 512 zero 0 at 0 {
+  exec.program @stage0 index 0 slots [1] arena 512 zero 0 at 0 {
     // expected-error @+1 {{stands in the row of @gone, which has no place}}
     exec.buffer parameter @a at 0 : memref<16xf32> of f32 {pipe.share = #pipe.share<32 of @gone from 0>}
   }
@@ -141,7 +141,7 @@ module attributes {dist.mesh = #dist.mesh<tp = 1, pp = 1, dp = 2, mb = 1>} {
 // -----
 
 module attributes {dist.mesh = #dist.mesh<tp = 1, pp = 1, dp = 2, mb = 1>} {
-  exec.program @stage0 index 0 slots 1 arena 512 zero 0 at 0 {
+  exec.program @stage0 index 0 slots [1] arena 512 zero 0 at 0 {
     // expected-error @+1 {{lies at [0, 256)}}
     exec.buffer parameter @a at 0 : memref<16xf32> of f32 {pipe.share = #pipe.share<32 of @a from 0>}
     // expected-note @+1 {{and overlaps what lies at [192, 256)}}

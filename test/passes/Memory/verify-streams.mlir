@@ -57,7 +57,7 @@ exec.function @left(%x: memref<16xf32>) attributes {outs = 1 : i64, scratch_byte
 func.func private @kernel.neg(%x: memref<16xf32>, %y: memref<16xf32>) { return }
 
 // A reduction that waits for the first of two backward commands that add to its buffer.
-exec.program @stage0 index 0 slots 1 arena 128 zero 0 at 0 attributes {order = ["B0", "B1", "S"]} {
+exec.program @stage0 index 0 slots [1] arena 128 zero 0 at 0 attributes {order = ["B0", "B1", "S"]} {
   exec.buffer gradient @g at 0 : memref<16xf32> of f32
   exec.buffer input @x at 64 : memref<16xf32> of f32
   exec.task backward scratch 0 at 128 {
@@ -81,7 +81,7 @@ exec.program @stage0 index 0 slots 1 arena 128 zero 0 at 0 attributes {order = [
 // -----
 
 // At the end of the step computation, and the update with it, has to be behind all.
-exec.program @stage0 index 0 slots 1 arena 128 zero 0 at 0 attributes {order = ["S"]} {
+exec.program @stage0 index 0 slots [1] arena 128 zero 0 at 0 attributes {order = ["S"]} {
   exec.buffer gradient @g at 0 : memref<16xf32> of f32
   exec.task synchronize scratch 0 at 128 {
     %g = exec.address @g : memref<16xf32>
@@ -93,7 +93,7 @@ exec.program @stage0 index 0 slots 1 arena 128 zero 0 at 0 attributes {order = [
 // -----
 
 // Slots are apart, and what was sent from one is behind the next task that uses it.
-exec.program @stage0 index 0 slots 2 arena 128 zero 0 at 0 attributes {order = ["F0", "F1", "F2"]} {
+exec.program @stage0 index 0 slots [2] arena 128 zero 0 at 0 attributes {order = ["F0", "F1", "F2"]} {
   exec.buffer activation @x at 0 stride 64 : memref<16xf32> of f32
   exec.task forward scratch 0 at 128 {
     %x = exec.address @x : memref<16xf32>
@@ -109,15 +109,15 @@ func.func private @kernel.zero(%x: memref<16xf32>) { return }
 
 // A wait for an event of the microbatch before passes the first time, and orders the second.
 func.func private @kernel.neg(%x: memref<16xf32>, %y: memref<16xf32>) { return }
-exec.program @ahead index 1 slots 1 arena 128 zero 0 at 0 attributes {order = ["B0", "B1"]} {
+exec.program @ahead index 1 slots [1] arena 128 zero 0 at 0 attributes {order = ["B0", "B1"]} {
   exec.buffer receive @in at 0 : memref<16xf32> of f32
   exec.buffer complete @x at 64 : memref<16xf32> of f32
   exec.task backward scratch 0 at 128 {
     %in = exec.address @in : memref<16xf32>
     %x = exec.address @x : memref<16xf32>
-    exec.wait 0 on forward
-    exec.recv %in from 0 channel 0 why "" : memref<16xf32>
-    exec.record 1 on forward
+    exec.wait 0 on backward
+    exec.recv %in from 2 channel 0 why "" : memref<16xf32>
+    exec.record 1 on backward
     exec.wait 1 on compute
     exec.launch @kernel.neg(%in) -> (%x) : (memref<16xf32>) -> memref<16xf32>
     exec.record 0 on compute
@@ -128,15 +128,15 @@ exec.program @ahead index 1 slots 1 arena 128 zero 0 at 0 attributes {order = ["
 
 // Without the wait the second microbatch overwrites what the first still reads.
 func.func private @kernel.neg(%x: memref<16xf32>, %y: memref<16xf32>) { return }
-exec.program @overwritten index 1 slots 1 arena 128 zero 0 at 0 attributes {order = ["B0", "B1"]} {
+exec.program @overwritten index 1 slots [1] arena 128 zero 0 at 0 attributes {order = ["B0", "B1"]} {
   exec.buffer receive @in at 0 : memref<16xf32> of f32
   exec.buffer complete @x at 64 : memref<16xf32> of f32
   exec.task backward scratch 0 at 128 {
     %in = exec.address @in : memref<16xf32>
     %x = exec.address @x : memref<16xf32>
-    // expected-error @below {{writes on stream forward what a command on stream compute reads, in no order; an exec.wait for that command is missing}}
-    exec.recv %in from 0 channel 0 why "" : memref<16xf32>
-    exec.record 1 on forward
+    // expected-error @below {{writes on stream backward what a command on stream compute reads, in no order; an exec.wait for that command is missing}}
+    exec.recv %in from 2 channel 0 why "" : memref<16xf32>
+    exec.record 1 on backward
     exec.wait 1 on compute
     // expected-note @below {{the other command}}
     exec.launch @kernel.neg(%in) -> (%x) : (memref<16xf32>) -> memref<16xf32>

@@ -1,6 +1,11 @@
 // The residual MLP of four layers, partitioned for tp = 1, dp = 2, four microbatches of 2 rows, becomes two stages of two layers.
 // RUN: p3dc-opt %s -p3d-cut-stages -p3d-verify-stages | FileCheck %s
 // RUN: p3dc-opt %s -p3d-cut-stages=stages=1,3 -p3d-verify-stages | FileCheck %s --check-prefix=COUNTS
+// RUN: p3dc-opt %s -p3d-split-backward -p3d-cut-stages -p3d-verify-stages | FileCheck %s --check-prefix=SPLIT
+// RUN: p3dc-opt %s -p3d-cut-stages=chunks=2 -p3d-verify-stages | FileCheck %s --check-prefix=LOOP
+// RUN: p3dc-opt %s -p3d-split-backward -p3d-cut-stages="chunks=2 turns=true" -p3d-verify-stages | FileCheck %s --check-prefix=VEE
+// RUN: not p3dc-opt %s -p3d-cut-stages=chunks=3 2>&1 | FileCheck %s --check-prefix=FEW
+// RUN: not p3dc-opt %s -p3d-cut-stages="chunks=2 stages=1,3" 2>&1 | FileCheck %s --check-prefix=PARTS
 
 // The first stage holds layers 0 and 1; what its backward task needs is kept, its last value goes on.
 // CHECK-LABEL: pipe.stage @stage0 index 0 layers [0, 1]
@@ -40,6 +45,53 @@
 
 // COUNTS: pipe.stage @stage0 index 0 layers [0, 0]
 // COUNTS: pipe.stage @stage1 index 1 layers [1, 3]
+
+// The gradients of the weights are computed for themselves: their block gets the gradient of the layer's result and what the other block made of it.
+// SPLIT: graph.block @layer.bwd
+// SPLIT: %[[DA:.*]] = graph.einsum
+// SPLIT: graph.yield %{{.*}}, %[[DH:.*]] : tensor<2x16xf32>, tensor<2x64xf32>
+// SPLIT: graph.block @layer.wgrad{{.*}}graph.weight_gradient_of = @layer.fwd
+// SPLIT: graph.einsum
+// SPLIT: graph.einsum
+// SPLIT-NOT: graph.add
+// SPLIT: graph.yield %{{.*}}, %{{.*}} : tensor<16x64xf32>, tensor<64x16xf32>
+// SPLIT-LABEL: pipe.stage @stage0
+// SPLIT-DAG: pipe.buffer {{ ?}}activation @layer0.grad.1 : tensor<2x64xf32> {pipe.from_backward}
+// SPLIT-DAG: pipe.buffer {{ ?}}activation @layer1.grad.0 : tensor<2x16xf32> {pipe.from_backward}
+// SPLIT: pipe.task {{ ?}}backward
+// SPLIT-NOT: pipe.accumulate
+// SPLIT: pipe.write %{{.*}} to @layer0.grad.1
+// SPLIT: pipe.task {{ ?}}weight_gradient
+// SPLIT: pipe.read @layer0.grad.1
+// SPLIT: graph.call @layer.wgrad
+// SPLIT: pipe.accumulate %{{.*}} into @grads.l0.up
+// SPLIT: pipe.task {{ ?}}update
+
+// Stage 0 holds the first and the third part; every value between parts goes to the other stage.
+// LOOP: pipe.stage @stage0 index 0 layers [0, 0, 2, 2]
+// LOOP-NOT: activation @layer0.0
+// LOOP: pipe.buffer {{ ?}}activation @layer1.0 : tensor<2x16xf32> {pipe.chunk = 1 : i64}
+// LOOP: pipe.task {{ ?}}forward {
+// LOOP: pipe.send %{{.*}} to 1 channel 0
+// LOOP: pipe.task {{ ?}}forward chunk 1 {
+// LOOP: pipe.recv from 1 channel 1
+// LOOP: pipe.send %{{.*}} to 1 channel 2
+// LOOP: pipe.stage @stage1 index 1 layers [1, 1, 3, 3]
+
+// The last stage holds the second and the third part, and keeps what one hands to the other in the slot of the second.
+// VEE: pipe.stage @stage0 index 0 layers [0, 0, 3, 3]
+// VEE: pipe.stage @stage1 index 1 layers [1, 1, 2, 2]
+// VEE: pipe.buffer {{ ?}}activation @layer1.0 : tensor<2x16xf32>
+// VEE: pipe.buffer {{ ?}}activation @layer2.grad.0 : tensor<2x16xf32>{{$}}
+// VEE: pipe.task {{ ?}}forward {
+// VEE: pipe.write %{{.*}} to @layer1.0
+// VEE: pipe.task {{ ?}}forward chunk 1 {
+// VEE: pipe.read @layer1.0
+// VEE: pipe.task {{ ?}}backward chunk 1 {
+// VEE: pipe.write %{{.*}} to @layer2.grad.0
+
+// FEW: error: 5 layers cannot fill 3 chunks on each of pp = 2 stages, 6 parts of at least one layer; use fewer chunks or a smaller pp
+// PARTS: error: stages '1,3' names 2 parts, but pp = 2 stages of 2 chunks have 4
 
 module attributes {dist.mesh = #dist.mesh<tp = 1, pp = 2, dp = 2, mb = 4>} {
   graph.block @prologue(%mask: tensor<8xf32>) -> tensor<f32> attributes {graph.prologue} {

@@ -109,17 +109,73 @@ module attributes {dist.mesh = #dist.mesh<tp = 1, pp = 1, dp = 1, mb = 1>} {
 
 // -----
 
-// C4: the backward task is too late to keep an activation.
+// C4: the task of weight gradients is too late to keep an activation.
 module attributes {dist.mesh = #dist.mesh<tp = 1, pp = 1, dp = 1, mb = 1>} {
   pipe.stage @stage0 index 0 layers [0, -1] {
     pipe.buffer activation @a : tensor<f32>
     pipe.task forward {
     }
-    pipe.task backward {
+    pipe.task weight_gradient {
       %0 = graph.constant dense<1.0> : tensor<f32>
-      // expected-error @+1 {{stands in a backward task; complete buffers are written by the prologue, activations by the forward task}}
+      // expected-error @+1 {{stands in a weight_gradient task; complete buffers are written by the prologue, activations by the forward and the backward task}}
       pipe.write %0 to @a : tensor<f32>
     }
+  }
+}
+
+// -----
+
+// C4: the forward task comes before the backward one.
+module attributes {dist.mesh = #dist.mesh<tp = 1, pp = 1, dp = 1, mb = 1>} {
+  pipe.stage @stage0 index 0 layers [0, -1] {
+    pipe.buffer activation @a : tensor<f32>
+    pipe.task forward {
+      // expected-error @+1 {{reads 'a', which the backward task of chunk 0 writes, in the forward task of chunk 0, which does not come after it in the slot of chunk 0}}
+      %0 = pipe.read @a : tensor<f32>
+    }
+    pipe.task backward {
+      %0 = graph.constant dense<1.0> : tensor<f32>
+      pipe.write %0 to @a : tensor<f32>
+    }
+  }
+}
+
+// -----
+
+// C4: a value goes from the first chunk to the second in the forward pass, and against that here.
+module attributes {dist.mesh = #dist.mesh<tp = 1, pp = 1, dp = 1, mb = 1>} {
+  pipe.stage @stage0 index 0 layers [0, -1, 0, -1] {
+    pipe.buffer activation @a : tensor<f32> {pipe.chunk = 1 : i64}
+    pipe.task forward {
+      // expected-error @+1 {{reads 'a', which the forward task of chunk 1 writes, in the forward task of chunk 0, which does not come after it in the slot of chunk 1}}
+      %0 = pipe.read @a : tensor<f32>
+    }
+    pipe.task forward chunk 1 {
+      %0 = graph.constant dense<1.0> : tensor<f32>
+      pipe.write %0 to @a : tensor<f32>
+    }
+  }
+}
+
+// -----
+
+// C2: the second chunk has no forward task.
+module attributes {dist.mesh = #dist.mesh<tp = 1, pp = 1, dp = 1, mb = 1>} {
+  // expected-error @+1 {{has no forward task of chunk 1}}
+  pipe.stage @stage0 index 0 layers [0, -1, 0, -1] {
+    pipe.task forward {
+    }
+  }
+}
+
+// -----
+
+// C2: the stages are not alike.
+module attributes {dist.mesh = #dist.mesh<tp = 1, pp = 2, dp = 1, mb = 1>} {
+  pipe.stage @stage0 index 0 layers [0, -1] {
+  }
+  // expected-error @+1 {{has 2 chunks, but the first stage has 1}}
+  pipe.stage @stage1 index 1 layers [0, -1, 0, -1] {
   }
 }
 

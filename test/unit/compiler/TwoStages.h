@@ -18,7 +18,7 @@ module attributes {dist.mesh = #dist.mesh<tp = 2, pp = 2, dp = 2, mb = 2>} {
     %r = dist.all_reduce sum %y over tp why "test" : tensor<4x8xf32>
     graph.yield %r : tensor<4x8xf32>
   }
-  pipe.stage @stage0 index 0 layers [0, 1] attributes {order = ["F0", "F1", "B0", "B1", "S", "U"], slots = 2 : i64} {
+  pipe.stage @stage0 index 0 layers [0, 1] attributes {order = ["F0", "F1", "B0", "B1", "S", "U"], slots = array<i64: 2>} {
     pipe.buffer parameter @params.w : tensor<8x8xf32> of tensor<16x8xf32> {graph.name = "params.w", graph.role = "param", dist.sharding = #dist.sharding<[{tp:8},{}]>, pipe.tied_stages = array<i64: 0, 1>}
     pipe.buffer input @batch.ids : tensor<8x3xi32> of tensor<16x3xi32> {graph.name = "batch.ids", graph.role = "input", dist.sharding = #dist.sharding<[{dp:8},{}]>}
     pipe.buffer input @batch.x : tensor<8x8xf32> of tensor<16x8xf32> {graph.name = "batch.x", graph.role = "input", dist.sharding = #dist.sharding<[{dp:8},{}]>}
@@ -42,7 +42,7 @@ module attributes {dist.mesh = #dist.mesh<tp = 2, pp = 2, dp = 2, mb = 2>} {
       pipe.update "adamw" @params.w by @grads.w
     }
   }
-  pipe.stage @stage1 index 1 layers [2, 2] attributes {order = ["F0", "B0", "F1", "B1", "S"], slots = 1 : i64} {
+  pipe.stage @stage1 index 1 layers [2, 2] attributes {order = ["F0", "B0", "F1", "B1", "S"], slots = array<i64: 1>} {
     pipe.buffer parameter @params.w : tensor<8x8xf32> of tensor<16x8xf32> {graph.name = "params.w", graph.role = "param", dist.sharding = #dist.sharding<[{tp:8},{}]>, pipe.tied_stages = array<i64: 0, 1>}
     pipe.buffer gradient @grads.w : tensor<8x8xf32> {pipe.of = @params.w, pipe.tied_stages = array<i64: 0, 1>}
     pipe.task forward {

@@ -1,6 +1,6 @@
 // Each function of floats on its own: the values of `x`, and of `p` for those that want positive numbers, go through it into a gradient buffer.
 module attributes {dist.mesh = #dist.mesh<tp = 1, pp = 1, dp = 1, mb = 1>} {
-  pipe.stage @stage0 index 0 layers [0, 0] attributes {slots = 1 : i64, order = ["P"]} {
+  pipe.stage @stage0 index 0 layers [0, 0] attributes {slots = array<i64: 1>, order = ["P"]} {
     pipe.buffer input @x : tensor<4096xf32> {graph.name = "x"}
     pipe.buffer input @p : tensor<4096xf32> {graph.name = "p"}
     pipe.buffer parameter @exp : tensor<4096xf32> {graph.name = "exp"}

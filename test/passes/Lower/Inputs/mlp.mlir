@@ -19,7 +19,7 @@ module attributes {dist.mesh = #dist.mesh<tp = 1, pp = 1, dp = 1, mb = 2>} {
     %dx = graph.add %dx0, %dy : tensor<4x8xf32>
     graph.yield %dx, %dup, %ddown : tensor<4x8xf32>, tensor<8x16xf32>, tensor<16x8xf32>
   }
-  pipe.stage @stage0 index 0 layers [0, 0] attributes {slots = 1 : i64, order = ["F0", "B0", "F1", "B1", "S", "U"]} {
+  pipe.stage @stage0 index 0 layers [0, 0] attributes {slots = array<i64: 1>, order = ["F0", "B0", "F1", "B1", "S", "U"]} {
     pipe.buffer parameter @up : tensor<8x16xf32> {graph.name = "params.up", graph.role = "param", graph.init = {kind = "normal", std = 0.25}}
     pipe.buffer parameter @down : tensor<16x8xf32> {graph.name = "params.down", graph.role = "param"}
     pipe.buffer input @in.x : tensor<8x8xf32> {graph.name = "batch.x", graph.role = "input", dist.sharding = #dist.sharding<[{dp:8},{}]>}
