@@ -1,5 +1,6 @@
 // The exec dialect: registration, assembly of functions, verification.
 #include "dialects/Exec/ExecOps.h"
+#include "dialects/Pipe/Lifetime.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
 #include <numeric>
@@ -47,7 +48,15 @@ std::string p3d::exec::taskName(pipe::TaskKind kind, int64_t chunk) {
 }
 
 int64_t p3d::exec::slotsOf(ProgramOp program, BufferOp activation) { 
-  return (isFromBackward(activation) ? *program.getWeightSlots() : program.getSlots())[pipe::chunkOf(activation)];
+  switch (pipe::lifetimeOf(activation)) {
+  case pipe::Lifetime::Whole:
+    return program.getSlots()[pipe::chunkOf(activation)];
+  case pipe::Lifetime::UntilBackward:
+    return program->getAttrOfType<DenseI64ArrayAttr>(pipe::kBackwardSlotsAttr)[pipe::chunkOf(activation)];
+  case pipe::Lifetime::FromBackward:
+    return (*program.getWeightSlots())[pipe::chunkOf(activation)];
+  }
+  llvm_unreachable("a lifetime outside the enumeration");
 }
 
 bool p3d::exec::isTurned(Operation *transfer) {

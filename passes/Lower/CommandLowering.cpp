@@ -1,3 +1,4 @@
+#include "dialects/Pipe/Lifetime.h"
 #include "passes/Lower/CommandLowering.h"
 #include "dialects/Graph/TensorBytes.h"
 #include "passes/Lower/KernelMapping.h"
@@ -87,10 +88,10 @@ LogicalResult CommandLowering::lower(Block &commands) {
   return success();
 }
 
-/// What another chunk or the backward task keeps lies in the slot that the microbatch has there.
+/// What another chunk keeps, or what lives for a part of the microbatch, lies in the slot that the microbatch has there.
 Value CommandLowering::inSlot(exec::BufferOp buffer, int64_t stride) {
   int64_t chunk = pipe::chunkOf(buffer);
-  bool isOwn = chunk == environment.chunk && !exec::isFromBackward(buffer);
+  bool isOwn = chunk == environment.chunk && pipe::lifetimeOf(buffer) == pipe::Lifetime::Whole;
   int64_t first = isOwn ? exec::firstSlotOf(environment.program, chunk) : 0;
   Value slot = isOwn ? environment.slot : llvm.remainder(environment.microbatch, exec::slotsOf(environment.program, buffer));
   return llvm.offset(llvm.offset(environment.arena, *buffer.getOffset() - first * stride), llvm.mul(slot, stride));

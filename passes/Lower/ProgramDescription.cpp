@@ -305,7 +305,6 @@ private:
                                     {"task", exec::taskName(pipe::TaskKind::Forward, pipe::chunkOf(buffer))},
                                     {"offset", static_cast<int64_t>(*buffer.getOffset())},
                                     {"stride", static_cast<int64_t>(buffer.getStride().value_or(0))},
-                                    {"first_slot", exec::firstSlotOf(program, pipe::chunkOf(buffer))},
                                     {"slots", exec::slotsOf(program, buffer)}});
     }
     return values;

@@ -1,4 +1,5 @@
 // Places: temporaries by the packing of their lives, buffers one after the other.
+#include "dialects/Pipe/Lifetime.h"
 #include "passes/Memory/IntervalPacking.h"
 #include "dialects/Graph/TensorBytes.h"
 #include "passes/Memory/Passes.h"
@@ -160,12 +161,12 @@ private:
     return ordered;
   }
 
-  /// The slots of one chunk and kind after those of another.
+  /// The slots of one chunk and lifetime after those of another.
   void placeActivations() {
-    std::map<std::pair<int64_t, bool>, SmallVector<exec::BufferOp>> kinds;
+    std::map<std::pair<int64_t, pipe::Lifetime>, SmallVector<exec::BufferOp>> kinds;
     for (auto buffer : program.getOps<exec::BufferOp>())
       if (buffer.getKind() == pipe::BufferKind::Activation)
-        kinds[{pipe::chunkOf(buffer), exec::isFromBackward(buffer)}].push_back(buffer);
+        kinds[{pipe::chunkOf(buffer), pipe::lifetimeOf(buffer)}].push_back(buffer);
     for (auto &[kind, buffers] : kinds) {
       int64_t stride = 0;
       for (exec::BufferOp buffer : buffers) {

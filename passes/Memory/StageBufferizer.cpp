@@ -1,3 +1,4 @@
+#include "dialects/Pipe/Lifetime.h"
 #include "passes/Memory/StageBufferizer.h"
 #include "passes/Memory/RegionBufferizer.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -83,7 +84,7 @@ private:
       if (auto write = dyn_cast<pipe::WriteOp>(user); write && placed.contains(write))
         name = write.getBuffer();
     auto found = dyn_cast_or_null<exec::BufferOp>(name.empty() ? nullptr : SymbolTable::lookupSymbolIn(program, name));
-    return found && found.getKind() == pipe::BufferKind::Activation && pipe::chunkOf(found) == int64_t(task.getChunk()) && !exec::isFromBackward(found);
+    return found && found.getKind() == pipe::BufferKind::Activation && pipe::chunkOf(found) == int64_t(task.getChunk()) && pipe::lifetimeOf(found) == pipe::Lifetime::Whole;
   }
 
   exec::BufferOp createSendBuffer(pipe::SendOp send) {
@@ -232,6 +233,8 @@ exec::ProgramOp createProgram(pipe::StageOp stage) {
   state.regions.front()->emplaceBlock();
   auto program = cast<exec::ProgramOp>(builder.create(state));
   program->setAttr("layers", stage.getLayersAttr());
+  if (Attribute slots = stage->getAttr(pipe::kBackwardSlotsAttr))
+    program->setAttr(pipe::kBackwardSlotsAttr, slots);
   return program;
 }
 

@@ -55,9 +55,8 @@ int64_t p3d::countLive(const StageOrder &order) {
   return most;
 }
 
-/// Whether no two microbatches of `chunk` are alive in one of `slots` slots, from their action `begin` on.
-static bool isEnough(const StageOrder &order, Action::Kind begin, int64_t chunk, int64_t slots) {
-  Action::Kind end = ::splitsBackward(order) ? Action::WeightGradient : Action::Backward;
+/// Whether no two microbatches of `chunk` are in one of `slots` slots between their actions `begin` and `end`.
+static bool isEnough(const StageOrder &order, Action::Kind begin, Action::Kind end, int64_t chunk, int64_t slots) {
   std::vector<char> taken(slots, false);
   for (Action action : order) {
     if (action.chunk != chunk)
@@ -71,19 +70,19 @@ static bool isEnough(const StageOrder &order, Action::Kind begin, int64_t chunk,
   return true;
 }
 
-static Slots countSlotsFrom(Action::Kind begin, const Schedule &schedule) {
+Slots p3d::countSlots(const Schedule &schedule, Action::Kind begin, Action::Kind end) {
   int64_t chunks = countChunks(schedule);
   Slots slots;
   for (const StageOrder &order : schedule) {
     std::vector<int64_t> &counts = slots.emplace_back();
     // As many slots as actions are enough for any order of distinct microbatches.
     for (int64_t chunk = 0; chunk < chunks; ++chunk)
-      for (counts.push_back(1); counts.back() < int64_t(order.size()) && !isEnough(order, begin, chunk, counts.back());)
+      for (counts.push_back(1); counts.back() < int64_t(order.size()) && !isEnough(order, begin, end, chunk, counts.back());)
         ++counts.back();
   }
   return slots;
 }
 
-Slots p3d::countSlots(const Schedule &schedule) { return countSlotsFrom(Action::Forward, schedule); }
-
-Slots p3d::countWeightSlots(const Schedule &schedule) { return countSlotsFrom(Action::Backward, schedule); }
+Slots p3d::countSlots(const Schedule &schedule) {
+  return countSlots(schedule, Action::Forward, splitsBackward(schedule) ? Action::WeightGradient : Action::Backward);
+}

@@ -45,7 +45,7 @@ int64_t countLive(const StageOrder &order);
 using Slots = std::vector<std::vector<int64_t>>;
 /// The fewest in which no two microbatches meet.
 Slots countSlots(const Schedule &schedule);
-/// The same for what lives from the backward of a microbatch to its weight gradients.
-Slots countWeightSlots(const Schedule &schedule);
+/// The same for what lives from one action of a microbatch to another alone.
+Slots countSlots(const Schedule &schedule, Action::Kind begin, Action::Kind end);
 
 } // namespace p3d

@@ -22,7 +22,7 @@ std::optional<std::string> ScheduleChecker::check(const Schedule &schedule, cons
     return formatv("the schedule has {0} stages, expected {1}", schedule.size(), stages).str();
   if (auto fault = checkComplete(schedule))
     return fault;
-  if (auto fault = checkSlots(schedule, slots, Action::Forward))
+  if (auto fault = checkSlots(schedule, slots, Action::Forward, splitsBackward(schedule) ? Action::WeightGradient : Action::Backward))
     return fault;
   for (Sending sending : {Sending::Posted, Sending::Meeting})
     if (auto fault = findDeadlock(schedule, transfers, slots, sending))
@@ -63,9 +63,7 @@ std::optional<std::string> ScheduleChecker::checkComplete(const Schedule &schedu
   return std::nullopt;
 }
 
-/// A slot is taken by the action `begin` of a microbatch and free after its last.
-std::optional<std::string> ScheduleChecker::checkSlots(const Schedule &schedule, const Slots &slots, Action::Kind begin) const {
-  Action::Kind end = splitsBackward(schedule) ? Action::WeightGradient : Action::Backward;
+std::optional<std::string> ScheduleChecker::checkSlots(const Schedule &schedule, const Slots &slots, Action::Kind begin, Action::Kind end) const {
   for (auto [stage, order] : enumerate(schedule)) {
     DenseMap<std::pair<int64_t, int64_t>, int64_t> holder;
     for (Action action : order) {

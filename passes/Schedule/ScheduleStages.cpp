@@ -1,5 +1,6 @@
 // Orders the tasks of every stage by a schedule of the table.
 #include "passes/Schedule/Passes.h"
+#include "dialects/Pipe/Lifetime.h"
 #include "passes/Schedule/StageSchedule.h"
 #include <limits>
 
@@ -39,12 +40,14 @@ struct ScheduleStagesPass : impl::ScheduleStagesPassBase<ScheduleStagesPass> {
     Slots slots = countSlots(orders);
     if (auto fault = ScheduleChecker(stages.size(), mesh.getMb(), collectTransfers(module), chunks).check(orders, slots))
       return module.emitError() << "schedule '" << schedule << "' cannot run these stages: " << *fault;
-    Slots weightSlots = countWeightSlots(orders);
+    Slots backwardSlots = countSlots(orders, Action::Forward, Action::Backward), weightSlots = countSlots(orders, Action::Backward, Action::WeightGradient);
     for (auto [index, stage] : llvm::enumerate(stages)) {
       stage.setOrderAttr(writeOrder(stage, orders[index]));
       stage.setSlots(slots[index]);
-      if (splits)
+      if (splits) {
         stage.setWeightSlots(weightSlots[index]);
+        stage->setAttr(pipe::kBackwardSlotsAttr, DenseI64ArrayAttr::get(module.getContext(), backwardSlots[index]));
+      }
     }
     return success();
   }

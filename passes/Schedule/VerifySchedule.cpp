@@ -1,5 +1,6 @@
 // Rejects orders that cannot run; what makes them so is decided by the checker.
 #include "passes/Schedule/Passes.h"
+#include "dialects/Pipe/Lifetime.h"
 #include "passes/Schedule/StageSchedule.h"
 
 using namespace mlir;
@@ -13,10 +14,12 @@ namespace {
 LogicalResult verifyStage(pipe::StageOp stage) {
   if (!stage.getOrder() || !stage.getSlots())
     return stage.emitOpError() << "has no order; schedule it first";
+  auto untilBackward = stage->getAttrOfType<DenseI64ArrayAttr>(pipe::kBackwardSlotsAttr);
   bool splits = splitsBackward({readOrder(stage)});
-  if (splits != stage.getWeightSlots().has_value())
-    return stage.emitOpError() << "has " << (splits ? "weight gradients in its order, but no 'weight_slots'" : "'weight_slots', but no weight gradients in its order");
-  for (ArrayRef<int64_t> slots : {*stage.getSlots(), stage.getWeightSlots().value_or(*stage.getSlots())}) {
+  if (splits != stage.getWeightSlots().has_value() || splits != bool(untilBackward))
+    return stage.emitOpError() << (splits ? "has weight gradients in its order, but lacks '" : "has no weight gradients in its order, but '")
+                               << pipe::kBackwardSlotsAttr << "' or 'weight_slots'";
+  for (ArrayRef<int64_t> slots : {*stage.getSlots(), splits ? *stage.getWeightSlots() : *stage.getSlots(), splits ? untilBackward.asArrayRef() : *stage.getSlots()}) {
     if (int64_t(slots.size()) != stage.getNumChunks())
       return stage.emitOpError() << "has slots for " << slots.size() << " chunks, expected " << stage.getNumChunks();
     for (int64_t count : slots)
@@ -38,14 +41,16 @@ struct VerifySchedulePass : impl::VerifySchedulePassBase<VerifySchedulePass> {
 
   LogicalResult verify(ModuleOp module) {
     Schedule orders;
-    Slots slots, weightSlots;
+    Slots slots, weightSlots, backwardSlots;
     for (pipe::StageOp stage : collectStages(module)) {
       if (failed(verifyStage(stage)))
         return failure();
       orders.push_back(readOrder(stage));
       slots.push_back(stage.getSlots()->vec());
-      if (stage.getWeightSlots())
-        weightSlots.push_back(stage.getWeightSlots()->vec());
+      if (!stage.getWeightSlots())
+        continue;
+      weightSlots.push_back(stage.getWeightSlots()->vec());
+      backwardSlots.push_back(stage->getAttrOfType<DenseI64ArrayAttr>(pipe::kBackwardSlotsAttr).asArrayRef().vec());
     }
     auto mesh = module->getAttrOfType<dist::MeshAttr>(dist::kMeshAttr);
     if (!mesh)
@@ -57,7 +62,9 @@ struct VerifySchedulePass : impl::VerifySchedulePassBase<VerifySchedulePass> {
       return module.emitError() << *fault;
     if (weightSlots.empty())
       return success();
-    if (auto fault = checker.checkWeightSlots(orders, weightSlots))
+    if (auto fault = checker.checkSlots(orders, weightSlots, Action::Backward, Action::WeightGradient))
+      return module.emitError() << *fault;
+    if (auto fault = checker.checkSlots(orders, backwardSlots, Action::Forward, Action::Backward))
       return module.emitError() << *fault;
     return success();
   }

@@ -78,7 +78,7 @@ struct Value {
   std::vector<int64_t> paddedShape; ///< of the whole batch
   std::vector<ValueShard> shards;
   int64_t offset, stride;
-  int64_t firstSlot, slots; ///< of the task's chunk, among the slots of all
+  int64_t slots; ///< microbatch mb is in slot mb % slots
 };
 
 struct OrderEntry {

@@ -123,7 +123,6 @@ Value readValue(const json &j) {
   value.offset = j.at("offset");
   value.stride = j.at("stride");
   value.task = j.at("task");
-  value.firstSlot = j.at("first_slot");
   value.slots = j.at("slots");
   return value;
 }

@@ -43,7 +43,7 @@ void exportValues(const Program &program, Coordinates at,
     int64_t bytes = info(value.dtype).bytes;
     Layout layout = localLayout(value, program, at, entry.mb);
     int64_t offset =
-        value.offset + (entry.slot - value.firstSlot) * value.stride;
+        value.offset + entry.mb % value.slots * value.stride;
     device.read(
         {{offset, layout.storageCount() * bytes}},
         [&](const HostRanges &host) {

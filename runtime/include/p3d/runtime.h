@@ -77,8 +77,7 @@ extern const p3d_task p3d_tasks[];    /* in the order of the program's "tasks" *
  *      "padded_shape":[8,16,64],             inside a step: result 1 of the block of layer 3. Whole batch, padding included
  *      "shards":[{"dim":0,"axes":["dp","mb"]}],   equal parts over these axes, first axis major; mb: the microbatch
  *      "task":"forward",                     that task, "forward.1" on another chunk
- *      "offset":O, "stride":S,               at offset + (slot - first_slot) * stride
- *      "first_slot":f, "slots":s }],         the slots of its chunk
+ *      "offset":O, "stride":S, "slots":s }], at offset + mb mod slots * stride
  *   "chunks":1,                              of each stage
  *   "turned_transfers":[value,..],           transfers of the forward pass to an earlier stage, of the backward to a later one
  *   "tasks":["prologue","forward","backward","weight_gradient","synchronize"],   of other chunks "forward.1" ...
