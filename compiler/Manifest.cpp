@@ -254,6 +254,7 @@ static std::string rangeText(int64_t first, int64_t last) {
   return first == last ? std::to_string(first) : llvm::formatv("{0}-{1}", first, last).str();
 }
 
+// not messages: what stands in the cube
 /// "layers 0-19", "layer 3", of several chunks "layers 0-1, 4-5", "no layers".
 static std::string layersText(StageOp stage) {
   SmallVector<std::string> ranges;

@@ -19,7 +19,10 @@ LogicalResult verifyStage(pipe::StageOp stage) {
   if (splits != stage.getWeightSlots().has_value() || splits != bool(untilBackward))
     return stage.emitOpError() << (splits ? "has weight gradients in its order, but lacks '" : "has no weight gradients in its order, but '")
                                << pipe::kBackwardSlotsAttr << "' or 'weight_slots'";
-  for (ArrayRef<int64_t> slots : {*stage.getSlots(), splits ? *stage.getWeightSlots() : *stage.getSlots(), splits ? untilBackward.asArrayRef() : *stage.getSlots()}) {
+  SmallVector<ArrayRef<int64_t>> kinds{*stage.getSlots()};
+  if (splits)
+    kinds.append({*stage.getWeightSlots(), untilBackward.asArrayRef()});
+  for (ArrayRef<int64_t> slots : kinds) {
     if (int64_t(slots.size()) != stage.getNumChunks())
       return stage.emitOpError() << "has slots for " << slots.size() << " chunks, expected " << stage.getNumChunks();
     for (int64_t count : slots)

@@ -1,7 +1,7 @@
 // One case for each constraint of a stage.
 // RUN: p3dc-opt %s -split-input-file -verify-diagnostics
 
-// expected-error @+1 {{has 1 entries in 'layers', expected [first, last]}}
+// expected-error @+1 {{has 1 entries in 'layers', expected [first, last] of each chunk}}
 pipe.stage @stage0 index 0 layers [0] {
 }
 
@@ -19,8 +19,19 @@ pipe.stage @stage0 index 0 layers [0, 0] {
 pipe.stage @stage0 index 0 layers [0, 0] {
   pipe.task forward {
   }
-  // expected-error @+1 {{is the second forward task of stage 0}}
+  // expected-error @+1 {{is the second forward task of stage 0, chunk 0}}
   pipe.task forward {
+  }
+}
+
+// -----
+
+// C1
+pipe.stage @stage0 index 0 layers [0, 0] {
+  pipe.task forward {
+  }
+  // expected-error @+1 {{is of chunk 1, but stage 0 has 1 (two entries of 'layers' for each)}}
+  pipe.task forward chunk 1 {
   }
 }
 

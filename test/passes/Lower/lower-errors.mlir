@@ -48,7 +48,7 @@ module {
 // -----
 
 module attributes {dist.mesh = #dist.mesh<tp = 1, pp = 1, dp = 1, mb = 1>} {
-  // expected-error @below {{has an action 'X0'; expected P, F<n>, B<n>, W<n>, S or U}}
+  // expected-error @below {{has an action 'X0'; expected P, F<n>, B<n>, W<n>, S or U, with .<chunk> behind n of another chunk than the first}}
   exec.program @stage0 index 0 slots [1] arena 0 zero 0 at 0 attributes {order = ["X0"]} {
     exec.task forward scratch 0 at 0 {
     }
