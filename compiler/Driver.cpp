@@ -6,6 +6,7 @@
 #include "compiler/RecomputeSearch.h"
 #include "compiler/Reference.h"
 #include "compiler/Registration.h"
+#include "compiler/Timeline.h"
 #include "compiler/WritePrograms.h"
 #include "dialects/StableHLO/StableHLOText.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -42,6 +43,18 @@ private:
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
 };
 
+/// Lets a written file appear, unless something went wrong.
+LogicalResult keepFile(llvm::ToolOutputFile &file, StringRef name) {
+  file.os().flush();
+  if (file.os().has_error()) {
+    complain(name + ": " + file.os().error().message());
+    file.os().clear_error();
+    return failure();
+  }
+  file.keep();
+  return success();
+}
+
 /// `module` and the text behind it, to a file that appears only when complete.
 LogicalResult writeModule(ModuleOp module, StringRef path, StringRef behind = "") {
   std::string error;
@@ -53,14 +66,7 @@ LogicalResult writeModule(ModuleOp module, StringRef path, StringRef behind = ""
   }
   module.print(file->os());
   file->os() << "\n" << behind;
-  file->os().flush();
-  if (file->os().has_error()) {
-    complain(name + ": " + file->os().error().message());
-    file->os().clear_error();
-    return failure();
-  }
-  file->keep();
-  return success();
+  return keepFile(*file, name);
 }
 
 /// What a GPU does, to be read: buffers at their offsets, commands, streams and events in order, and the kernels as PTX.
@@ -155,6 +161,7 @@ ManifestInputs manifestInputs(const Options &options, std::vector<StageMemory> m
   inputs.rankOrder = *RankOrder::parse(options.rankOrder);
   inputs.cluster = options.cluster;
   inputs.schedule = options.schedule;
+  inputs.costTable = options.costTable;
   inputs.stages = options.stages;
   inputs.zero = options.zero;
   inputs.recompute = options.recompute;
@@ -172,6 +179,22 @@ int printExplanation(ModuleOp scheduled, const ManifestInputs &inputs, bool asJs
   return flushOutput();
 }
 
+/// Writes the timeline to the file that it is asked for in.
+LogicalResult writeTimeline(ModuleOp scheduled, const ManifestInputs &inputs, StringRef path) {
+  std::string error;
+  auto file = openOutputFile(path, &error);
+  if (!file) {
+    complain(error);
+    return failure();
+  }
+  Timeline timeline = makeTimeline(scheduled, inputs);
+  if (path.ends_with(".svg"))
+    writeSvg(timeline, file->os());
+  else
+    file->os() << llvm::formatv("{0:2}", llvm::json::Value(makeTrace(timeline))) << "\n";
+  return keepFile(*file, path);
+}
+
 /// Writes what is asked for. Returns the exit code.
 int writeOutput(ModuleOp module, Snapshots &snapshots, const Options &options) {
   if (snapshots.planned)
@@ -184,6 +207,8 @@ int writeOutput(ModuleOp module, Snapshots &snapshots, const Options &options) {
       inputs.modelFlops = countFlops(program.getBody().front());
   if (int code = options.explain ? printExplanation(*snapshots.scheduled, inputs, options.explainAsJson) : 0)
     return code;
+  if (!options.timeline.empty() && failed(writeTimeline(*snapshots.scheduled, inputs, options.timeline)))
+    return kUserError;
   if (options.output.empty())
     return 0;
   auto orNone = [](OwningOpRef<ModuleOp> &kept) { return kept ? *kept : ModuleOp(); };

@@ -1,4 +1,4 @@
-// manifest.json, plan.json and the cube, read off the stages.
+// manifest.json and plan.json, read off the stages.
 #include "compiler/Manifest.h"
 #include "compiler/ActivationsFormula.h"
 #include "compiler/ManifestParameters.h"
@@ -78,7 +78,7 @@ json::Object ManifestWriter::makeManifest() {
   for (StageOp stage : stages)
     orders.push_back(readOrder(stage));
   StepCosts costs = stageCosts(module, inputs.rankOrder, inputs.cluster);
-  StepTiming timing = simulateStep(orders, collectTransfers(module), costs, order, inputs.cluster);
+  StepTiming timing = timeStep(module, costs, order, inputs.cluster, inputs.costTable);
   manifest["schedule"] = schedule(orders, timing.schedule);
   manifest["step_time_us"] = timing.seconds * 1e6;
   addFlops(manifest, timing.seconds);
@@ -246,43 +246,4 @@ json::Object p3d::makeManifest(ModuleOp module, const ManifestInputs &inputs) {
 
 json::Object p3d::makePlan(ModuleOp module, const ManifestInputs &inputs) {
   return ManifestWriter(module, inputs).makePlan();
-}
-
-// not messages: what stands in the cube
-/// "3", "0-3".
-static std::string rangeText(int64_t first, int64_t last) {
-  return first == last ? std::to_string(first) : llvm::formatv("{0}-{1}", first, last).str();
-}
-
-// not messages: what stands in the cube
-/// "layers 0-19", "layer 3", of several chunks "layers 0-1, 4-5", "no layers".
-static std::string layersText(StageOp stage) {
-  SmallVector<std::string> ranges;
-  int64_t layers = 0;
-  for (int64_t chunk = 0; chunk < stage.getNumChunks(); ++chunk)
-    if (auto [first, last] = stage.getLayersOf(chunk); first <= last) {
-      ranges.push_back(rangeText(first, last));
-      layers += last - first + 1;
-    }
-  return ranges.empty() ? "no layers" : (layers == 1 ? "layer " : "layers ") + llvm::join(ranges, ", ");
-}
-
-void p3d::printCube(ModuleOp module, const ManifestInputs &inputs, llvm::raw_ostream &os) {
-  auto mesh = module->getAttrOfType<dist::MeshAttr>(dist::kMeshAttr);
-  SmallVector<StageOp> stages = collectStages(module);
-  RankOrder order({mesh.getTp(), mesh.getPp(), mesh.getDp()}, inputs.rankOrder);
-  const Cluster &cluster = inputs.cluster;
-  os << llvm::formatv("{0} ranks = {1} tp x {2} pp x {3} dp, {4} a node\n", mesh.getRanks(), mesh.getTp(), mesh.getPp(),
-                      mesh.getDp(), cluster.devicesPerNode);
-  // One line for each run of ranks of one node that differ in tp alone.
-  for (ArrayRef<int64_t> group : order.getTpGroups())
-    while (!group.empty()) {
-      int64_t first = group.front(), node = cluster.nodeOf(first);
-      ArrayRef<int64_t> run = group.take_while([&](int64_t rank) { return cluster.nodeOf(rank) == node; });
-      Coordinates at = order.coordinatesOf(first);
-      os << llvm::formatv("  node {0,-3} device {1,-6} rank {2,-8} tp {3,-6} dp {4,-3} pp {5,-3} {6}\n", node,
-                          rangeText(cluster.deviceOf(first), cluster.deviceOf(run.back())), rangeText(first, run.back()),
-                          rangeText(at.tp, order.coordinatesOf(run.back()).tp), at.dp, at.pp, layersText(stages[at.pp]));
-      group = group.drop_front(run.size());
-    }
 }

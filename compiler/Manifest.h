@@ -1,6 +1,7 @@
-// The description of a compile for people and scripts: manifest.json, plan.json, and the cube that is printed. Fields: INTERFACE in docs.
+// The description of a compile for people and scripts: manifest.json and plan.json. Fields: INTERFACE in docs.
 #pragma once
 
+#include "compiler/CostTable.h"
 #include "compiler/RankOrder.h"
 #include "passes/Support/Cluster.h"
 #include "passes/Support/Flops.h"
@@ -24,6 +25,7 @@ struct ManifestInputs {
   RankOrder::Kind rankOrder = RankOrder::TpDpPp;
   Cluster cluster;                 ///< of known size
   std::string schedule;
+  std::optional<CostTable> costTable; ///< in place of the times that the cluster would need
   std::string stages = "auto";
   int64_t zero = 0;
   std::string recompute;
@@ -35,7 +37,5 @@ struct ManifestInputs {
 llvm::json::Object makeManifest(mlir::ModuleOp module, const ManifestInputs &inputs);
 /// The decisions of the compile, for --plan.
 llvm::json::Object makePlan(mlir::ModuleOp module, const ManifestInputs &inputs);
-/// Which node and device holds which coordinates and layers.
-void printCube(mlir::ModuleOp module, const ManifestInputs &inputs, llvm::raw_ostream &os);
 
 } // namespace p3d

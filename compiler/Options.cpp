@@ -7,6 +7,7 @@
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Regex.h"
 #include "llvm/Support/WithColor.h"
 
@@ -22,8 +23,11 @@ cl::opt<std::string> outputFlag("o", cl::desc("directory of the compiled program
 cl::opt<std::string> meshFlag("mesh", cl::desc("TPxPPxDP like 4x4x2, or tp=4,pp=4,dp=2 (1x1x1)"), cl::init("1x1x1"), cl::value_desc("mesh"), cl::cat(category));
 cl::opt<std::string> rankOrderFlag("rank-order", cl::desc("axes of the rank number, the fastest first: tp-dp-pp or tp-pp-dp (tp-dp-pp)"), cl::init("tp-dp-pp"), cl::value_desc("order"), cl::cat(category));
 cl::opt<std::string> microbatchesFlag("microbatches", cl::desc("microbatches per replica and step (1 if PP=1, else the largest divisor of the replica's batch not above 2 x PP)"), cl::value_desc("n"), cl::cat(category));
-cl::opt<std::string> scheduleFlag("schedule", cl::desc("gpipe, 1f1b, interleaved, zb-h1, zb-h2 or zb-v (1f1b)"), cl::init("1f1b"), cl::value_desc("name"), cl::cat(category));
+cl::opt<std::string> scheduleFlag("schedule", cl::desc("gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-v, auto, which searches the order with the least idle time, or a file with the actions of each stage on a line (1f1b)"), cl::init("1f1b"), cl::value_desc("name"), cl::cat(category));
 cl::opt<std::string> chunksFlag("chunks", cl::desc("parts of the chain of layers on each stage, for interleaved and zb-v (2)"), cl::value_desc("n"), cl::cat(category));
+cl::opt<std::string> liveFlag("live", cl::desc("with --schedule=auto: the most microbatches alive on a stage (as many as stages)"), cl::value_desc("n"), cl::cat(category));
+cl::opt<std::string> costTableFlag("cost-table", cl::desc("JSON file with the measured seconds of F, B, W and comm, in place of the model's for schedules"), cl::value_desc("file"), cl::cat(category));
+cl::opt<std::string> timelineFlag("timeline", cl::desc("write when each stage does what: a picture (.svg) or a trace for Perfetto (.json); without -o nothing is compiled"), cl::value_desc("file"), cl::cat(category));
 cl::opt<std::string> stagesFlag("stages", cl::desc("auto, or the layers of each stage like 20,20,20,20 (auto)"), cl::init("auto"), cl::value_desc("counts"), cl::cat(category));
 cl::opt<std::string> sequenceParallelFlag("sequence-parallel", cl::desc("auto: tp cuts the sequence between matrix products where that is cheaper; on: wherever it can; off: never (auto)"), cl::init("auto"), cl::value_desc("when"), cl::cat(category));
 cl::opt<std::string> recomputeFlag("recompute", cl::desc("what the backward pass computes again instead of reading it: none, selective (attention, norms, activations), full (of each layer all but its inputs), or auto, the least of them that fits --device-memory (none)"), cl::init("none"), cl::value_desc("what"), cl::cat(category));
@@ -201,16 +205,66 @@ bool validateExplain() {
   return true;
 }
 
-bool validateSchedule() {
+/// A name of the table; else what is there or looks like a path is a file.
+bool namesFile() { return !findSchedule(scheduleFlag) && (llvm::sys::fs::exists(scheduleFlag) || llvm::StringRef(scheduleFlag).contains('.')); }
+
+bool parseCount(const cl::opt<std::string> &flag, int64_t &count) {
+  if (flag.getNumOccurrences() && (llvm::StringRef(flag).getAsInteger(10, count) || count < 1))
+    return complain("--" + flag.ArgStr + "=" + flag + ": expected a whole number of at least 1");
+  return true;
+}
+
+bool parseNamedSchedule(Options &options) {
   const NamedSchedule *schedule = findSchedule(scheduleFlag);
   if (!schedule)
-    return complain("--schedule=" + scheduleFlag + ": expected " + getScheduleNames());
-  int64_t chunks = schedule->chunks;
-  if (!chunksFlag.empty() && (llvm::StringRef(chunksFlag).getAsInteger(10, chunks) || chunks < 1))
-    return complain("--chunks=" + chunksFlag + ": expected a number of at least 1");
-  if (schedule->mostChunks == schedule->chunks && chunks != schedule->chunks)
+    return complain("--schedule=" + scheduleFlag + ": expected " + getScheduleNames() + ", or a file");
+  options.chunks = schedule->chunks;
+  if (!parseCount(chunksFlag, options.chunks))
+    return false;
+  if (schedule->mostChunks == schedule->chunks && options.chunks != schedule->chunks)
     return complain("--chunks=" + chunksFlag + ": --schedule=" + scheduleFlag + " has " + llvm::Twine(schedule->chunks) +
                     " on each stage; interleaved takes any number");
+  return true;
+}
+
+bool parseWrittenSchedule(Options &options) {
+  llvm::Expected<WrittenSchedule> written = readSchedule(scheduleFlag, options.mesh.pp, options.microbatches.value_or(0));
+  if (!written)
+    return complain(llvm::toString(written.takeError()));
+  options.chunks = countChunks(written->orders);
+  options.microbatches = countMicrobatches(written->orders);
+  int64_t chunks = options.chunks;
+  if (!parseCount(chunksFlag, chunks))
+    return false;
+  if (chunks != options.chunks)
+    return complain("--chunks=" + chunksFlag + ": --schedule=" + scheduleFlag + " has " + llvm::Twine(options.chunks) + " on each stage");
+  options.written = std::move(*written);
+  return true;
+}
+
+/// The schedule and what it is made with; the mesh and the microbatches are parsed.
+bool parseSchedule(Options &options) {
+  options.schedule = scheduleFlag;
+  if (liveFlag.getNumOccurrences() && scheduleFlag != "auto")
+    return complain("--live=" + liveFlag + " is the limit of the search, and has no effect without --schedule=auto");
+  if (!parseCount(liveFlag, options.live) || !(namesFile() ? parseWrittenSchedule(options) : parseNamedSchedule(options)))
+    return false;
+  if (costTableFlag.empty())
+    return true;
+  llvm::Expected<CostTable> table = readCostTable(costTableFlag, options.mesh.pp);
+  if (!table)
+    return complain(llvm::toString(table.takeError()));
+  options.costTable = std::move(*table);
+  return true;
+}
+
+/// The timeline is of a whole plan.
+bool validateTimeline() {
+  llvm::StringRef path = timelineFlag;
+  if (!path.empty() && !path.ends_with(".svg") && !path.ends_with(".json"))
+    return complain("--timeline=" + path + ": expected a file .svg, a picture, or .json, a trace for Perfetto");
+  if (!path.empty() && !emitFlag.empty())
+    return complain("--timeline shows the plan of a whole compile, and --emit=" + emitFlag + " stops on the way to it; leave out one of them");
   return true;
 }
 
@@ -218,9 +272,9 @@ bool validate() {
   if (inputFlag.size() != 1)
     return complain((inputFlag.empty() ? "no model is given" : "more than one model is given: " + llvm::join(inputFlag, ", ")) +
                     "; usage: p3dc MODEL.mlir --mesh=4x4x2 -o DIR");
-  return isOneOf("rank-order", rankOrderFlag, {"tp-dp-pp", "tp-pp-dp"}) && validateSchedule() &&
+  return isOneOf("rank-order", rankOrderFlag, {"tp-dp-pp", "tp-pp-dp"}) &&
          isOneOf("sequence-parallel", sequenceParallelFlag, {"auto", "on", "off"}) && isOneOf("grad-reduce", gradReduceFlag, {"f32", "bf16"}) && isRecompute() && isOneOf("zero", zeroFlag, {"0", "1", "2", "3"}) && isOneOf("target", targetFlag, {"cpu", "cuda"}) && isOneOf("optimizer", optimizerFlag, {"adamw", "sgd", "none"}) && isRegex("params", paramsFlag) && isRegex("inputs", inputsFlag) &&
-         isRegex("freeze", freezeFlag) && (explainFlag.empty() || isOneOf("explain", explainFlag, {"text", "json"})) && validateLevels() && validateExplain();
+         isRegex("freeze", freezeFlag) && (explainFlag.empty() || isOneOf("explain", explainFlag, {"text", "json"})) && validateLevels() && validateExplain() && validateTimeline();
 }
 } // namespace
 
@@ -261,15 +315,15 @@ std::optional<Options> Options::parse(int argc, char **argv) {
   options.input = inputFlag.front();
   options.output = outputFlag;
   options.mesh = *parsedMesh;
+  if (!parseSchedule(options))
+    return std::nullopt;
+  options.timeline = timelineFlag;
   options.rankOrder = rankOrderFlag;
   options.sequenceParallel = sequenceParallelFlag;
   options.zero = zeroFlag[0] - '0';
   options.recompute = recomputeFlag;
   options.gradReduce = gradReduceFlag;
   options.plan = planFlag;
-  options.schedule = scheduleFlag;
-  options.chunks = findSchedule(scheduleFlag)->chunks;
-  llvm::StringRef(chunksFlag).getAsInteger(10, options.chunks);
   options.stages = stagesFlag;
   options.optimizer = optimizerFlag;
   options.params = paramsFlag;
@@ -284,9 +338,13 @@ std::optional<Options> Options::parse(int argc, char **argv) {
   options.timing = timingFlag;
   options.explain = explainFlag.getNumOccurrences();
   options.explainAsJson = explainFlag == "json";
-  if (options.emit.empty() && options.output.empty() && !options.explain) {
-    complain("none of -o DIR, --emit=LEVEL and --explain is given; nothing would be written");
+  if (options.emit.empty() && options.output.empty() && !options.explain && options.timeline.empty()) {
+    complain("none of -o DIR, --emit=LEVEL, --explain and --timeline is given; nothing would be written");
     return std::nullopt;
   }
   return options;
 }
+
+bool Options::splitsBackward() const { return written ? p3d::splitsBackward(written->orders) : findSchedule(schedule)->splitsBackward; }
+
+Placement Options::placement() const { return written ? written->placement : findSchedule(schedule)->placement; }

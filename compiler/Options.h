@@ -1,7 +1,9 @@
 // What the user asked of p3dc: parsed and validated once, before any IR is read.
 #pragma once
 
+#include "compiler/CostTable.h"
 #include "compiler/Mesh.h"
+#include "compiler/ScheduleOption.h"
 #include "passes/Support/Cluster.h"
 #include <optional>
 #include <string>
@@ -19,7 +21,10 @@ struct Options {
   std::string rankOrder;          ///< "tp-dp-pp" or "tp-pp-dp"
   std::optional<int64_t> microbatches; ///< nullopt: chosen
   std::string sequenceParallel = "auto"; ///< or on, off
-  std::string schedule;
+  std::string schedule;            ///< a name, or the path of `written`
+  std::optional<WrittenSchedule> written;
+  int64_t live = 0;                ///< --live: the most microbatches alive on a stage; 0: as many as stages
+  std::optional<CostTable> costTable;
   int64_t chunks = 1; ///< of each stage
   std::string stages;             ///< "auto" or layer counts "20,20,20,20"
   std::string recompute = "none"; ///< one of kRecomputeChoices, or auto: the first of them that fits the cluster's memory
@@ -37,6 +42,11 @@ struct Options {
   std::string dump;               ///< directory for the IR of every level
   Cluster cluster;                ///< what the ranks run on; the mesh fits. Of size 0: not known, and the passes assume one
   bool timing = false;
+  std::string timeline;            ///< path of a .svg or .json; empty if not given
+
+  /// Whether W is an action of its own, and where chunks stand.
+  bool splitsBackward() const;
+  Placement placement() const;
 
   /// Parses the command line. Prints what is wrong and returns nullopt for a bad one; exits for --help and --version.
   static std::optional<Options> parse(int argc, char **argv);

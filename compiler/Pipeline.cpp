@@ -1,5 +1,6 @@
 #include "compiler/Pipeline.h"
 #include "compiler/Options.h"
+#include "compiler/StageCosts.h"
 #include "passes/Autodiff/Passes.h"
 #include "passes/Import/Passes.h"
 #include "passes/Lower/Passes.h"
@@ -7,7 +8,7 @@
 #include "passes/Partition/Passes.h"
 #include "passes/Replicate/Passes.h"
 #include "passes/Schedule/Passes.h"
-#include "passes/Schedule/Schedules.h"
+#include "passes/Schedule/ScheduleText.h"
 #include "passes/Shard/Passes.h"
 #include "passes/Stage/Passes.h"
 
@@ -80,10 +81,9 @@ void buildPartition(OpPassManager &passes, const Options &) {
 }
 
 void buildStage(OpPassManager &passes, const Options &options) {
-  const NamedSchedule &schedule = *findSchedule(options.schedule);
-  if (schedule.splitsBackward)
+  if (options.splitsBackward())
     passes.addPass(createSplitBackwardPass());
-  passes.addPass(createCutStagesPass({options.stages, options.chunks, schedule.placement == Placement::Vee}));
+  passes.addPass(createCutStagesPass({options.stages, options.chunks, options.placement() == Placement::Vee}));
   passes.addPass(createVerifyStagesPass());
 }
 
@@ -97,7 +97,12 @@ void buildReplicate(OpPassManager &passes, const Options &options) {
 }
 
 void buildSchedule(OpPassManager &passes, const Options &options) {
-  passes.addPass(createScheduleStagesPass({options.schedule}));
+  // By value: the options may be gone when the pass runs.
+  auto costsOf = [table = options.costTable, chunks = options.chunks, order = *RankOrder::parse(options.rankOrder), cluster = options.cluster](ModuleOp module) {
+    auto mesh = module->getAttrOfType<dist::MeshAttr>(dist::kMeshAttr);
+    return table ? table->costsOf(mesh.getPp(), chunks) : stageCosts(module, order, cluster).ofSchedule();
+  };
+  passes.addPass(createScheduleStagesPass({options.schedule, options.live, options.written ? printSchedule(options.written->orders) : ""}, costsOf));
   passes.addPass(createVerifySchedulePass());
 }
 

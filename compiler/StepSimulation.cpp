@@ -1,5 +1,6 @@
 // Events are the ends of tasks and the arrivals of values; between two of them every stage works at a constant speed.
 #include "compiler/StepSimulation.h"
+#include "passes/Schedule/StageSchedule.h"
 #include "llvm/ADT/STLExtras.h"
 #include <map>
 
@@ -164,6 +165,8 @@ StepTiming Simulation::summarizeStep() {
     actions.push_back(spans.drop_front().drop_back(2).vec());
     timing.seconds = std::max(timing.seconds, spans.back().end);
     ActionSpan synchronize = spans[spans.size() - 2];
+    timing.synchronizes.push_back(synchronize);
+    timing.updates.push_back(spans.back());
     if (synchronize.end >= lastSynchronize) {
       lastSynchronize = synchronize.end;
       timing.synchronize = synchronize.end - synchronize.start;
@@ -178,4 +181,34 @@ StepTiming Simulation::summarizeStep() {
 StepTiming p3d::simulateStep(const Schedule &schedule, llvm::ArrayRef<Transfer> transfers, const StepCosts &costs,
                              const RankOrder &order, const Cluster &cluster) {
   return Simulation(schedule, transfers, costs, {order, cluster}).run();
+}
+
+/// With measured times nothing is shared; what they do not say of is as the model has it.
+static StepTiming timeMeasured(const Schedule &schedule, llvm::ArrayRef<Transfer> transfers, const StepCosts &costs,
+                               const CostTable &measured) {
+  StepTiming timing;
+  timing.schedule = timeSchedule(schedule, transfers, measured.costsOf(schedule.size(), countChunks(schedule)));
+  double synchronized = 0;
+  for (auto [spans, stage] : llvm::zip(timing.schedule.spans, costs.stages)) {
+    double end = spans.empty() ? 0 : spans.back().end;
+    timing.synchronizes.push_back({end, end + stage.synchronize});
+    synchronized = std::max(synchronized, end + stage.synchronize);
+    timing.synchronize = std::max(timing.synchronize, stage.synchronize);
+  }
+  for (const StageCost &stage : costs.stages) {
+    timing.updates.push_back({synchronized + costs.norm, synchronized + costs.norm + stage.update});
+    timing.update = std::max(timing.update, stage.update);
+    timing.seconds = std::max(timing.seconds, timing.updates.back().end);
+  }
+  return timing;
+}
+
+StepTiming p3d::timeStep(mlir::ModuleOp scheduled, const StepCosts &costs, const RankOrder &order,
+                         const Cluster &cluster, const std::optional<CostTable> &measured) {
+  Schedule schedule;
+  for (pipe::StageOp stage : collectStages(scheduled))
+    schedule.push_back(readOrder(stage));
+  std::vector<Transfer> transfers = collectTransfers(scheduled);
+  return measured ? timeMeasured(schedule, transfers, costs, *measured)
+                  : simulateStep(schedule, transfers, costs, order, cluster);
 }

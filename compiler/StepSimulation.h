@@ -3,11 +3,13 @@
 // cores, those that compute at the same time share its speed.
 #pragma once
 
+#include "compiler/CostTable.h"
 #include "compiler/StageCosts.h"
 
 namespace p3d {
 
 struct StepTiming {
+  std::vector<ActionSpan> synchronizes, updates; ///< of each stage
   ScheduleTiming schedule; ///< from the first F on
   double seconds = 0;      ///< from the prologue to the end of the last update
   double synchronize = 0, update = 0; ///< of that, what stands behind the last backward of the slowest stage
@@ -16,5 +18,10 @@ struct StepTiming {
 /// `schedule` passed the checker. The last updates wait for the norm of the gradient, and that for all stages.
 StepTiming simulateStep(const Schedule &schedule, llvm::ArrayRef<Transfer> transfers, const StepCosts &costs,
                         const RankOrder &order, const Cluster &cluster);
+
+/// The step of a scheduled module; with `measured`, those are the times of its F, B, W and transfers, and it begins with
+/// the first F.
+StepTiming timeStep(mlir::ModuleOp scheduled, const StepCosts &costs, const RankOrder &order, const Cluster &cluster,
+                    const std::optional<CostTable> &measured);
 
 } // namespace p3d

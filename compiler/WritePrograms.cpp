@@ -1,4 +1,5 @@
 #include "compiler/WritePrograms.h"
+#include "compiler/Cube.h"
 #include "compiler/Reference.h"
 #include "dialects/Exec/ExecOps.h"
 #include "passes/Lower/EmitKernels.h"
@@ -176,7 +177,7 @@ int p3d::writePrograms(const CompiledModules &modules, const ManifestInputs &inp
     return complain(target, error);
   // Tools read the explanation from there.
   if (!options.explainAsJson)
-    printCube(modules.scheduled, inputs, llvm::outs());
+    printCube(makeCube(modules.scheduled, inputs.rankOrder, inputs.cluster), llvm::outs());
   return flushOutput();
 }
 

@@ -14,7 +14,9 @@ def ScheduleStagesPass : Pass<"p3d-schedule-stages", "::mlir::ModuleOp"> {
     Before: `pipe.stage @stage0 index 0 layers [0, 1] {..}`, the first of two stages; two microbatches.
     After:  `pipe.stage @stage0 index 0 layers [0, 1] attributes {order = ["F0", "F1", "B0", "B1", "S", "U"], slots = array<i64: 2>} {..}`.
   }];
-  let options = [Option<"schedule", "schedule", "std::string", "\"1f1b\"", "the name of a schedule">];
+  let options = [Option<"schedule", "schedule", "std::string", "\"1f1b\"", "the name of a schedule">,
+                 Option<"live", "live", "int64_t", "0", "for auto, the most microbatches alive on a stage; 0: as many as stages">,
+                 Option<"orders", "orders", "std::string", "\"\"", "a schedule as text, in place of a name; stages may end in ';'">];
 }
 
 def VerifySchedulePass : Pass<"p3d-verify-schedule", "::mlir::ModuleOp"> {

@@ -1,7 +1,9 @@
-// Orders the tasks of every stage by a schedule of the table.
+// Orders the tasks of every stage by a schedule of the table, or as it is written.
 #include "passes/Schedule/Passes.h"
 #include "dialects/Pipe/Lifetime.h"
+#include "passes/Schedule/ScheduleText.h"
 #include "passes/Schedule/StageSchedule.h"
+#include <algorithm>
 #include <limits>
 
 using namespace mlir;
@@ -14,6 +16,8 @@ namespace {
 struct ScheduleStagesPass : impl::ScheduleStagesPassBase<ScheduleStagesPass> {
   using ScheduleStagesPassBase::ScheduleStagesPassBase;
 
+  std::function<ScheduleCosts(ModuleOp)> costsOf;
+
   void runOnOperation() override {
     if (failed(run(getOperation())))
       signalPassFailure();
@@ -23,26 +27,21 @@ struct ScheduleStagesPass : impl::ScheduleStagesPassBase<ScheduleStagesPass> {
     auto mesh = module->getAttrOfType<dist::MeshAttr>(dist::kMeshAttr);
     if (!mesh)
       return module.emitError() << "has no '" << dist::kMeshAttr << "'";
-    const NamedSchedule *entry = findSchedule(schedule);
-    if (!entry)
-      return module.emitError() << "schedule '" << schedule << "' is not known; expected one of " << getScheduleNames();
     SmallVector<pipe::StageOp> stages = collectStages(module);
-    auto isWeightGradient = [](pipe::TaskOp task) { return task.getKind() == pipe::TaskKind::WeightGradient; };
-    bool splits = llvm::any_of(stages, [&](pipe::StageOp stage) { return llvm::any_of(stage.getOps<pipe::TaskOp>(), isWeightGradient); });
     int64_t chunks = stages.empty() ? 1 : stages.front().getNumChunks();
-    if (splits != entry->splitsBackward)
+    FailureOr<Schedule> made = orders.empty() ? makeNamed(module, {int64_t(stages.size()), mesh.getMb(), chunks}) : readOrders(module);
+    if (failed(made))
+      return failure();
+    bool splits = llvm::any_of(stages, [](pipe::StageOp stage) { return llvm::any_of(stage.getOps<pipe::TaskOp>(), isWeightGradient); });
+    if (splits != splitsBackward(*made))
       return module.emitError() << "schedule '" << schedule << "' is for stages whose backward pass is " << (splits ? "whole" : "split")
                                 << ", and that of these is " << (splits ? "split" : "whole") << "; cut them for this schedule";
-    if (chunks > entry->mostChunks || (entry->mostChunks < std::numeric_limits<int64_t>::max() && chunks < entry->chunks))
-      return module.emitError() << "schedule '" << schedule << "' is for stages of " << entry->chunks << " chunks, and these have " << chunks
-                                << "; cut them for this schedule";
-    Schedule orders = entry->make({int64_t(stages.size()), mesh.getMb(), chunks});
-    Slots slots = countSlots(orders);
-    if (auto fault = ScheduleChecker(stages.size(), mesh.getMb(), collectTransfers(module), chunks).check(orders, slots))
+    Slots slots = countSlots(*made);
+    if (auto fault = ScheduleChecker(stages.size(), mesh.getMb(), collectTransfers(module), chunks).check(*made, slots))
       return module.emitError() << "schedule '" << schedule << "' cannot run these stages: " << *fault;
-    Slots backwardSlots = countSlots(orders, Action::Forward, Action::Backward), weightSlots = countSlots(orders, Action::Backward, Action::WeightGradient);
+    Slots backwardSlots = countSlots(*made, Action::Forward, Action::Backward), weightSlots = countSlots(*made, Action::Backward, Action::WeightGradient);
     for (auto [index, stage] : llvm::enumerate(stages)) {
-      stage.setOrderAttr(writeOrder(stage, orders[index]));
+      stage.setOrderAttr(writeOrder(stage, (*made)[index]));
       stage.setSlots(slots[index]);
       if (splits) {
         stage.setWeightSlots(weightSlots[index]);
@@ -51,6 +50,38 @@ struct ScheduleStagesPass : impl::ScheduleStagesPassBase<ScheduleStagesPass> {
     }
     return success();
   }
+
+  static bool isWeightGradient(pipe::TaskOp task) { return task.getKind() == pipe::TaskKind::WeightGradient; }
+
+  /// The schedule of the table, for stages that were cut for it.
+  FailureOr<Schedule> makeNamed(ModuleOp module, ScheduleSize size) {
+    const NamedSchedule *entry = findSchedule(schedule);
+    if (!entry)
+      return module.emitError() << "schedule '" << schedule << "' is not known; expected one of " << getScheduleNames();
+    if (size.chunks > entry->mostChunks || (entry->mostChunks < std::numeric_limits<int64_t>::max() && size.chunks < entry->chunks))
+      return module.emitError() << "schedule '" << schedule << "' is for stages of " << entry->chunks << " chunks, and these have " << size.chunks
+                                << "; cut them for this schedule";
+    size.live = live;
+    // Times are costly to tell, and one searches with them.
+    if (entry->make == makeAuto && costsOf)
+      size.costs = costsOf(module);
+    return entry->make(size);
+  }
+
+  FailureOr<Schedule> readOrders(ModuleOp module) {
+    std::string lines = orders, fault;
+    std::replace(lines.begin(), lines.end(), ';', '\n');
+    auto read = parseSchedule(lines, [&](StringRef, const Twine &found) { fault = found.str(); });
+    if (!read)
+      return module.emitError() << "option 'orders': " << fault;
+    return std::move(*read);
+  }
 };
 } // namespace
+
+std::unique_ptr<Pass> createScheduleStagesPass(ScheduleStagesPassOptions options, std::function<ScheduleCosts(ModuleOp)> costsOf) {
+  auto pass = std::make_unique<ScheduleStagesPass>(std::move(options));
+  pass->costsOf = std::move(costsOf);
+  return pass;
+}
 } // namespace p3d

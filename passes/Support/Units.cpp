@@ -26,3 +26,11 @@ std::optional<double> p3d::parseBytes(llvm::StringRef text) {
     number *= thousand;
   return number;
 }
+
+std::string p3d::secondsText(double seconds) {
+  if (seconds >= 1)
+    return llvm::to_string(llvm::format("%.2f s", seconds));
+  if (seconds >= 1e-3)
+    return llvm::to_string(llvm::format("%.1f ms", seconds * 1e3));
+  return llvm::to_string(llvm::format("%.1f us", seconds * 1e6));
+}

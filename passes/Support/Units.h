@@ -13,4 +13,7 @@ std::string bytesText(double bytes);
 /// Bytes of "80GiB", "80GB", "0.5TB" or "1024"; nothing if `text` is no such number above 0.
 std::optional<double> parseBytes(llvm::StringRef text);
 
+/// "7.66 s", "12.3 ms", "4.0 us".
+std::string secondsText(double seconds);
+
 } // namespace p3d

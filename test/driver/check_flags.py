@@ -19,6 +19,7 @@ EFFECTS = {
     "microbatches": ("2", ["--mesh=1x2x1"], "schedule"),
     "chunks": ("3", ["--mesh=1x1x1", "--schedule=interleaved"], "stage"),
     "schedule": ("gpipe", ["--mesh=1x2x1", "--microbatches=4"], "schedule"),
+    "live": ("1", ["--mesh=1x2x1", "--schedule=auto", "--microbatches=4"], "schedule"),
     "grad-reduce": ("bf16", [], "replicate"),
     "recompute": ("full", [], "autodiff"),
     "device-memory": ("43KiB", ["--recompute=auto"], "autodiff"),
@@ -34,7 +35,7 @@ EFFECTS = {
     "cpu": ("x86-64", [], "bin/stage0"),
 }
 # Flags that say what is written or printed, shown by the tests of that name.
-ELSEWHERE = {"explain": "explain", "gpu-arch": "cuda", "o": "bad-output", "emit": "levels", "from": "levels", "dump": "levels", "timing": "levels", "sequence-parallel": "collectives", "plan": "plan"}
+ELSEWHERE = {"explain": "explain", "gpu-arch": "cuda", "o": "bad-output", "emit": "levels", "from": "levels", "dump": "levels", "timing": "levels", "sequence-parallel": "collectives", "plan": "plan", "timeline": "timeline", "cost-table": "timeline"}
 
 
 def compile(flags, looked_at):

@@ -4,6 +4,8 @@
 // RUN: not p3dc-opt %s -p3d-schedule-stages=schedule=2f2b 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // RUN: not p3dc-opt %s -p3d-schedule-stages=schedule=zb-h1 2>&1 | FileCheck %s --check-prefix=SPLIT
 // RUN: sed 's/layers .0, 0./layers [0, 0, 2, 2]/; s/layers .1, 1./layers [1, 1, 3, 3]/' %s > %t && not p3dc-opt %t -p3d-schedule-stages 2>&1 | FileCheck %s --check-prefix=CHUNKS
+// RUN: p3dc-opt %s "-p3d-schedule-stages=orders='F0 F1 F2 B0 B1 B2;F0 B0 F1 F2 B1 B2'" -p3d-verify-schedule | FileCheck %s --check-prefix=WRITTEN
+// RUN: not p3dc-opt %s "-p3d-schedule-stages=orders='F0 B0;F0 X0'" 2>&1 | FileCheck %s --check-prefix=WORD
 // RUN: not p3dc-opt %s -p3d-verify-schedule 2>&1 | FileCheck %s --check-prefix=NONE
 
 // CHECK: pipe.stage @stage0 {{.*}}order = ["P", "F0", "F1", "B0", "F2", "B1", "B2", "S", "U"], slots = array<i64: 2>
@@ -12,6 +14,8 @@
 // UNKNOWN: error: schedule '2f2b' is not known; expected one of 1f1b, auto, gpipe
 // SPLIT: error: schedule 'zb-h1' is for stages whose backward pass is split, and that of these is whole; cut them for this schedule
 // CHUNKS: error: schedule '1f1b' is for stages of 1 chunks, and these have 2; cut them for this schedule
+// WRITTEN: pipe.stage @stage1 {{.*}}order = ["F0", "B0", "F1", "F2", "B1", "B2", "U"], slots = array<i64: 2>
+// WORD: error: option 'orders': found 'X0', expected an action like F0
 // NONE: error: 'pipe.stage' op has no order; schedule it first
 module attributes {dist.mesh = #dist.mesh<tp = 1, pp = 2, dp = 1, mb = 3>} {
   pipe.stage @stage0 index 0 layers [0, 0] {

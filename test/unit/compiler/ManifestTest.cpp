@@ -1,4 +1,5 @@
 // The manifest of a module of two stages: counts and ring volumes, groups, schedule.
+#include "compiler/Cube.h"
 #include "test/unit/compiler/TwoStages.h"
 
 using namespace p3d;
@@ -47,7 +48,7 @@ TEST_F(Manifest, PlanHoldsTheDecisions) {
 TEST_F(Manifest, PrintsTheCube) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  printCube(*module, inputs, os);
+  printCube(makeCube(*module, inputs.rankOrder, inputs.cluster), os);
   EXPECT_EQ(text, "8 ranks = 2 tp x 2 pp x 2 dp, 4 a node\n"
                   "  node 0   device 0-1    rank 0-1      tp 0-1    dp 0   pp 0   layers 0-1\n"
                   "  node 0   device 2-3    rank 2-3      tp 0-1    dp 1   pp 0   layers 0-1\n"
@@ -60,7 +61,7 @@ TEST_F(Manifest, PrintsTheCubeOfSmallNodes) {
   inputs.cluster.devicesPerNode = 3;
   std::string text;
   llvm::raw_string_ostream os(text);
-  printCube(*module, inputs, os);
+  printCube(makeCube(*module, inputs.rankOrder, inputs.cluster), os);
   EXPECT_EQ(text, "8 ranks = 2 tp x 2 pp x 2 dp, 3 a node\n"
                   "  node 0   device 0-1    rank 0-1      tp 0-1    dp 0   pp 0   layers 0-1\n"
                   "  node 0   device 2      rank 2        tp 0      dp 1   pp 0   layers 0-1\n"

@@ -1,0 +1,20 @@
+// The value of --schedule where it names a file.
+#pragma once
+
+#include "passes/Schedule/Action.h"
+#include "passes/Support/Placement.h"
+#include "llvm/Support/Error.h"
+
+namespace p3d {
+
+/// Orders that somebody wrote.
+struct WrittenSchedule {
+  Schedule orders;
+  Placement placement; ///< with which they can be run
+};
+
+/// Reads the file at `path` for so many stages and, unless 0, microbatches, and checks that it can be run. A fault of
+/// the text is printed where it stands; the error says in one line what is wrong.
+llvm::Expected<WrittenSchedule> readSchedule(llvm::StringRef path, int64_t stages, int64_t microbatches);
+
+} // namespace p3d
