@@ -11,13 +11,14 @@ using namespace p3d;
 using namespace p3d::graph;
 
 namespace {
-/// Whether a forward task computes `value` or was sent it: no parameter, input or value of the prologue.
+/// Whether a forward task gets `value` from a block or from another stage, and not from parameters, inputs and the prologue alone.
 bool isActivation(Value value) {
-  auto read = value.getDefiningOp<pipe::ReadOp>();
-  if (!read)
-    return !llvm::isa_and_nonnull<ConstantOp>(value.getDefiningOp());
-  auto buffer = SymbolTable::lookupNearestSymbolFrom<pipe::BufferOp>(read, read.getBufferAttr());
-  return buffer.getKind() == pipe::BufferKind::Activation;
+  Operation *op = value.getDefiningOp();
+  if (isa<CallOp, pipe::RecvOp>(op))
+    return true;
+  if (auto read = dyn_cast<pipe::ReadOp>(op))
+    return SymbolTable::lookupNearestSymbolFrom<pipe::BufferOp>(read, read.getBufferAttr()).getKind() == pipe::BufferKind::Activation;
+  return llvm::any_of(op->getOperands(), isActivation);
 }
 
 /// The activations that one call of a forward block keeps.

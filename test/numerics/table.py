@@ -140,12 +140,13 @@ def environment_of(row, build):
     return variables
 
 
-def misplanned(place):
-    """The stages whose arenas a run has not touched to the byte as the manifest says, with both numbers."""
+def misplanned(place, target="cpu"):
+    """The stages whose memory a run has not used to the byte as the manifest says, with both numbers. The plan of a device leaves out tables, a few KiB."""
     ranks = json.loads((place / "out/manifest.json").read_text())["ranks"]
     planned = {rank["pp"]: rank["memory"]["total"] for rank in ranks}
-    touched = json.loads((place / "steps.jsonl").read_text().splitlines()[-1])["stage_memory_bytes"]
-    return [f"stage {stage}: planned {planned[stage]} bytes, touched {bytes}" for stage, bytes in enumerate(touched) if bytes != planned[stage]]
+    used = json.loads((place / "steps.jsonl").read_text().splitlines()[-1])["stage_memory_bytes"]
+    beside = 0 if target == "cpu" else 1 << 16
+    return [f"stage {stage}: planned {planned[stage]} bytes, used {bytes}" for stage, bytes in enumerate(used) if not 0 <= bytes - planned[stage] <= beside]
 
 
 def train(row, build, place):
@@ -180,8 +181,8 @@ def train(row, build, place):
     is_bf16 = json.loads((INPUTS / f"{row.model}.json").read_text())["hyper"].get("bf16")
     check += ["--limits=bf16"] if is_bf16 else [f"--export={place}/final.safetensors"] if row.steps == 10 else []
     code, text = run(check, log)
-    if row.target == "cpu" and misplanned(place):
-        return False, "; ".join(misplanned(place))
+    if wrong := misplanned(place, row.target):
+        return False, "; ".join(wrong)
     if row.seeds > 1 and code == 0:
         text = text.replace("OK", f"the same with {row.seeds} seeds  OK")
     return code == 0, f"{compiled - start:.1f} s + {ran - compiled:.1f} s  {last_line(text)}"
