@@ -13,9 +13,11 @@ using namespace p3d;
 using llvm::formatv;
 
 namespace {
-constexpr double kLeft = 180, kRight = 96, kRowHeight = 30, kRowGap = 16, kMargin = 24;
+constexpr double kLeastLeft = 180, kRight = 96, kRowHeight = 30, kRowGap = 16, kMargin = 24;
 /// Of the part that shows time: room for a number in the shortest box, within what a screen and a file can hold.
-constexpr double kLeastWidth = 960, kMostWidth = 12000, kShortestBox = 15;
+constexpr double kLeastWidth = 960, kMostWidth = 12000, kShortestBox = 17;
+/// Room for the legend.
+constexpr double kLeastPicture = 1360;
 
 /// Colours of boxes, told apart also by those who confuse red and green (M. Okabe and K. Ito, 2008).
 // not messages: a style sheet
@@ -60,14 +62,17 @@ public:
           shortest = std::min(shortest, box.end - box.start);
       }
     double width = shortest > 0 ? timeline.end / shortest * kShortestBox : kLeastWidth;
+    for (const TimelineStage &stage : timeline.stages)
+      left = std::max(left, kMargin + 22 + widthOf(labelOf(stage), 10));
     chartWidth = std::clamp(width, kLeastWidth, kMostWidth);
     perSecond = timeline.end > 0 ? chartWidth / timeline.end : 0;
     bottom = kTop + timeline.stages.size() * (kRowHeight + kRowGap);
   }
 
   void write() {
-    CubeSvg cube(timeline.cube, kMargin, bottom + 36, chartWidth + kLeft);
-    svg.open(kLeft + chartWidth + kRight, cube.bottom() + kMargin, kStyle.str() + CubeSvg::style());
+    CubeSvg cube(timeline.cube, kMargin, bottom + 36, chartWidth + left);
+    svg.open(std::max(left + chartWidth + kRight, kLeastPicture), cube.bottom() + kMargin,
+             kStyle.str() + CubeSvg::style());
     drawTitle();
     drawLegend();
     drawScale();
@@ -79,7 +84,11 @@ public:
   }
 
 private:
-  double x(double seconds) const { return kLeft + seconds * perSecond; }
+  static std::string labelOf(const TimelineStage &stage) { return stage.layers + ", " + stage.ranks; }
+  /// About; which font there is, is not known.
+  static double widthOf(llvm::StringRef text, double fontSize) { return 0.56 * fontSize * text.size(); }
+
+  double x(double seconds) const { return left + seconds * perSecond; }
   double y(size_t stage) const { return kTop + stage * (kRowHeight + kRowGap); }
 
   void drawTitle() {
@@ -99,7 +108,7 @@ private:
     auto entry = [&](llvm::StringRef css, llvm::StringRef text) {
       svg.rect(at, 70, 16, 14, css);
       svg.text(at + 22, 81, "", text);
-      at += 44 + 6.3 * text.size();
+      at += 44 + widthOf(text, 12);
     };
     for (BoxKind kind :
          {BoxKind::Forward, BoxKind::Backward, BoxKind::WeightGradient, BoxKind::Synchronize, BoxKind::Update})
@@ -129,7 +138,7 @@ private:
       svg.line(at, kTop - 14, at, bottom - kRowGap + 6, "grid");
       svg.text(at, bottom + 8, "small middle", tickText(tick * step, step));
     }
-    svg.line(kLeft, bottom - kRowGap + 6, kLeft + chartWidth, bottom - kRowGap + 6, "axis");
+    svg.line(left, bottom - kRowGap + 6, left + chartWidth, bottom - kRowGap + 6, "axis");
   }
 
   void drawRow(size_t index) {
@@ -137,7 +146,7 @@ private:
     double top = y(index);
     svg.rect(kMargin, top, 5, kRowHeight, CubeSvg::cssOf(index));
     svg.text(kMargin + 11, top + 13, "strong", formatv("stage {0}", index));
-    svg.text(kMargin + 11, top + 26, "small", stage.layers + ", " + stage.ranks);
+    svg.text(kMargin + 11, top + 26, "small", labelOf(stage));
     if (stage.boxes.empty())
       return;
     svg.beginGroup("row", formatv("stage {0}", index));
@@ -161,7 +170,7 @@ private:
              formatv("{0}: {1}, {2} to {3}", box.name, describe(box.kind, timeline.splitsBackward),
                      secondsText(box.start), secondsText(box.end)));
     std::string label = box.microbatch >= 0 ? std::to_string(box.microbatch) : box.name;
-    if (width >= 6.5 * label.size() + 1)
+    if (width >= 7 * label.size() + 2)
       svg.text(x(box.start) + width / 2, top + 19,
                box.chunk % 2 ? "number onodd" : "number on" + letterOf(box.kind).str(), label);
   }
@@ -181,7 +190,7 @@ private:
   static constexpr double kTop = 112;
   const Timeline &timeline;
   SvgWriter svg;
-  double chartWidth, perSecond, bottom;
+  double left = kLeastLeft, chartWidth, perSecond, bottom;
   bool hasChunks = false;
 };
 } // namespace
