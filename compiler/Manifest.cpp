@@ -37,6 +37,7 @@ private:
   json::Object schedule(const Schedule &orders, const ScheduleTiming &timing);
   json::Array classes();
   json::Array layersPerPart();
+  json::Array orderLines();
   void addFlops(json::Object &manifest, double stepSeconds);
 
   ModuleOp module;
@@ -98,6 +99,9 @@ json::Object ManifestWriter::makePlan() {
     plan["chunks"] = chunks;
   plan["classes"] = classes();
   plan["schedule"] = inputs.schedule;
+  // What no function of sizes gives again.
+  if (const NamedSchedule *named = findSchedule(inputs.schedule); !named || named->make == makeAuto)
+    plan["order"] = orderLines();
   plan["zero"] = inputs.zero;
   plan["recompute"] = inputs.recompute;
   plan["sharding"] = std::move(parameters);
@@ -121,6 +125,13 @@ json::Array ManifestWriter::classes() {
 }
 
 /// In the order of the chain.
+json::Array ManifestWriter::orderLines() {
+  json::Array lines;
+  for (StageOp stage : stages)
+    lines.push_back(llvm::join(llvm::map_range(readOrder(stage), toString), " "));
+  return lines;
+}
+
 json::Array ManifestWriter::layersPerPart() {
   json::Array counts;
   int64_t count = stages.size(), parts = count * stages.front().getNumChunks();

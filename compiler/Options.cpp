@@ -167,12 +167,16 @@ bool obey(cl::opt<std::string> &flag, const std::string &planned) {
   return true;
 }
 
+/// The order of --plan, where no name says it.
+std::string plannedOrder;
+
 bool obeyPlan() {
   if (planFlag.empty())
     return true;
   llvm::Expected<PlannedFlags> planned = readPlannedFlags(planFlag);
   if (!planned)
     return complain(llvm::toString(planned.takeError()));
+  plannedOrder = planned->order;
   // Sizes are compared, not how they are spelt.
   llvm::Expected<Mesh> given = Mesh::parse(meshFlag), said = Mesh::parse(planned->mesh.empty() ? meshFlag : planned->mesh);
   bool isSame = given && said && std::tie(given->tp, given->pp, given->dp) == std::tie(said->tp, said->pp, said->dp);
@@ -228,7 +232,9 @@ bool parseNamedSchedule(Options &options) {
 }
 
 bool parseWrittenSchedule(Options &options) {
-  llvm::Expected<WrittenSchedule> written = readSchedule(scheduleFlag, options.mesh.pp, options.microbatches.value_or(0));
+  int64_t stages = options.mesh.pp, microbatches = options.microbatches.value_or(0);
+  llvm::Expected<WrittenSchedule> written = plannedOrder.empty() ? readScheduleFile(scheduleFlag, stages, microbatches)
+                                                                 : readSchedule(plannedOrder, planFlag, stages, microbatches);
   if (!written)
     return complain(llvm::toString(written.takeError()));
   options.chunks = countChunks(written->orders);
@@ -247,7 +253,9 @@ bool parseSchedule(Options &options) {
   options.schedule = scheduleFlag;
   if (liveFlag.getNumOccurrences() && scheduleFlag != "auto")
     return complain("--live=" + liveFlag + " is the limit of the search, and has no effect without --schedule=auto");
-  if (!parseCount(liveFlag, options.live) || !(namesFile() ? parseWrittenSchedule(options) : parseNamedSchedule(options)))
+  if (liveFlag.getNumOccurrences() && !plannedOrder.empty())
+    return complain("--live=" + liveFlag + " is the limit of the search, and --plan=" + planFlag + " has its order; leave out the flag, or \"order\" in the plan");
+  if (!parseCount(liveFlag, options.live) || !(namesFile() || !plannedOrder.empty() ? parseWrittenSchedule(options) : parseNamedSchedule(options)))
     return false;
   if (costTableFlag.empty())
     return true;

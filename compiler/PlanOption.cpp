@@ -9,7 +9,7 @@ using llvm::formatv;
 namespace json = llvm::json;
 
 namespace {
-constexpr llvm::StringRef kFields[] = {"version", "model", "mesh", "rank_order", "microbatches", "stages", "schedule", "chunks", "zero", "recompute", "classes", "sharding"};
+constexpr llvm::StringRef kFields[] = {"version", "model", "mesh", "rank_order", "microbatches", "stages", "schedule", "order", "chunks", "zero", "recompute", "classes", "sharding"};
 
 class Reader {
 public:
@@ -39,6 +39,8 @@ public:
     if (llvm::Error error = readText("schedule", flags.schedule))
       return std::move(error);
     if (llvm::Error error = readText("recompute", flags.recompute))
+      return std::move(error);
+    if (llvm::Error error = readOrder(flags.order))
       return std::move(error);
     if (llvm::Error error = readNumbers("microbatches", flags.microbatches))
       return std::move(error);
@@ -74,6 +76,18 @@ private:
     if (value && !value->getAsString())
       return fail(formatv("field \"{0}\" is no text", field));
     flag = value ? value->getAsString()->str() : "";
+    return llvm::Error::success();
+  }
+
+  /// The actions of each stage, as the lines of a schedule's text.
+  llvm::Error readOrder(std::string &text) const {
+    const json::Value *value = plan->get("order");
+    json::Array none;
+    for (const json::Value &line : value && value->getAsArray() ? *value->getAsArray() : none)
+      if (auto actions = line.getAsString())
+        text += actions->str() + "\n";
+    if (value && (!value->getAsArray() || size_t(llvm::StringRef(text).count('\n')) != value->getAsArray()->size()))
+      return fail("field \"order\" is no list with a text of actions for each stage");
     return llvm::Error::success();
   }
 

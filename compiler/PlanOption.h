@@ -9,7 +9,7 @@ namespace p3d {
 
 /// Decisions as the values of the flags that make them; empty for those that the plan leaves open.
 struct PlannedFlags {
-  std::string mesh, rankOrder, microbatches, stages, schedule, chunks, zero, recompute;
+  std::string mesh, rankOrder, microbatches, stages, schedule, order, chunks, zero, recompute;
 };
 
 /// Reads the plan at `path`. Errors name the file, the field, and what was expected.

@@ -15,13 +15,18 @@ std::optional<Schedule> parse(llvm::SourceMgr &sources, llvm::StringRef text) {
 }
 } // namespace
 
-llvm::Expected<WrittenSchedule> p3d::readSchedule(llvm::StringRef path, int64_t stages, int64_t microbatches) {
-  auto fail = [&](const llvm::Twine &text) { return llvm::createStringError("--schedule=" + path + ": " + text); };
+llvm::Expected<WrittenSchedule> p3d::readScheduleFile(llvm::StringRef path, int64_t stages, int64_t microbatches) {
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
   if (!buffer)
-    return fail(buffer.getError().message());
+    return llvm::createStringError("--schedule=" + path + ": " + buffer.getError().message());
+  return readSchedule((*buffer)->getBuffer(), path, stages, microbatches);
+}
+
+llvm::Expected<WrittenSchedule> p3d::readSchedule(llvm::StringRef text, llvm::StringRef where, int64_t stages,
+                                                  int64_t microbatches) {
+  auto fail = [&](const llvm::Twine &fault) { return llvm::createStringError("--schedule=" + where + ": " + fault); };
   llvm::SourceMgr sources;
-  unsigned number = sources.AddNewSourceBuffer(std::move(*buffer), llvm::SMLoc());
+  unsigned number = sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(text, where), llvm::SMLoc());
   std::optional<Schedule> orders = parse(sources, sources.getMemoryBuffer(number)->getBuffer());
   if (!orders)
     return fail("is no schedule; expected the actions of each stage on a line");
