@@ -30,7 +30,7 @@ GOLDEN_MODELS = ["llama_tiny", "mlp_regression"]
 
 def schedules(stages, layers):
     """The flags of each schedule that this many stages and layers allow."""
-    yield from ("--schedule=gpipe", "--schedule=1f1b", "--schedule=zb-h1", "--schedule=zb-h2")
+    yield from ("--schedule=gpipe", "--schedule=1f1b", "--schedule=zb-h1", "--schedule=zb-h2", "--schedule=auto")
     yield from (f"--schedule=interleaved --chunks={chunks}" for chunks in (1, 2, 3) if stages * chunks <= layers)
     if 2 * stages <= layers:
         yield "--schedule=zb-v"
