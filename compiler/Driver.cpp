@@ -1,8 +1,10 @@
 #include "compiler/Driver.h"
 #include "compiler/BugReport.h"
+#include "compiler/Cube.h"
 #include "compiler/Explanation.h"
 #include "compiler/Options.h"
 #include "compiler/Pipeline.h"
+#include "compiler/Progress.h"
 #include "compiler/RecomputeSearch.h"
 #include "compiler/Reference.h"
 #include "compiler/Registration.h"
@@ -15,6 +17,7 @@
 #include "passes/Lower/EmitKernels.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MD5.h"
@@ -120,10 +123,11 @@ void nameCompile(ModuleOp module, const Options &options) {
 }
 
 /// Runs the levels after `options.from` up to `options.emit`, or all. Decides what `options` leave to be decided by a plan of the memory.
-LogicalResult runLevels(ModuleOp module, Options &options, Snapshots &snapshots) {
+LogicalResult runLevels(ModuleOp module, Options &options, Snapshots &snapshots, Progress &progress) {
   bool started = options.from.empty();
-  for (const Level &level : levels()) {
+  for (const auto &[index, level] : llvm::enumerate(levels())) {
     StringRef name = level.name;
+    progress.enter(llvm::formatv("{0} (level {1} of {2})", name, index + 1, levels().size()));
     if (started && name == "autodiff" && options.recompute == "auto") {
       FailureOr<std::string> chosen = chooseRecompute(module, options);
       if (failed(chosen))
@@ -196,7 +200,10 @@ LogicalResult writeTimeline(ModuleOp scheduled, const ManifestInputs &inputs, St
 }
 
 /// Writes what is asked for. Returns the exit code.
-int writeOutput(ModuleOp module, Snapshots &snapshots, const Options &options) {
+int writeOutput(ModuleOp module, Snapshots &snapshots, const Options &options, Progress &progress) {
+  if (!options.emit.empty() || options.explain)
+    progress.finish();
+  progress.enter("writing");
   if (snapshots.planned)
     return failed(writeDevicePrograms(*snapshots.planned, module, options)) ? kUserError : 0;
   if (!options.emit.empty())
@@ -212,7 +219,13 @@ int writeOutput(ModuleOp module, Snapshots &snapshots, const Options &options) {
   if (options.output.empty())
     return 0;
   auto orNone = [](OwningOpRef<ModuleOp> &kept) { return kept ? *kept : ModuleOp(); };
-  return writePrograms({*snapshots.scheduled, module, orNone(snapshots.step), orNone(snapshots.sharded)}, inputs, options);
+  if (int code = writePrograms({*snapshots.scheduled, module, orNone(snapshots.step), orNone(snapshots.sharded)}, inputs, options))
+    return code;
+  progress.finish();
+  // Tools read the explanation from there.
+  if (!options.explainAsJson)
+    printCube(makeCube(*snapshots.scheduled, inputs.rankOrder, inputs.cluster), llvm::outs());
+  return flushOutput();
 }
 
 void printPeakMemory() {
@@ -247,6 +260,8 @@ int compile(Options options) {
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(text), llvm::SMLoc());
   SourceMgrDiagnosticHandler diagnostics(sources, &context);
+  Progress progress(llvm::errs(), llvm::sys::Process::StandardErrIsDisplayed());
+  progress.enter("reading");
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
   if (!module)
     return kUserError;
@@ -260,14 +275,14 @@ int compile(Options options) {
     if (std::error_code code = llvm::sys::fs::create_directories(options.dump))
       return complain(options.dump + ": " + code.message());
   Snapshots snapshots;
-  if (failed(runLevels(*module, options, snapshots))) {
+  if (failed(runLevels(*module, options, snapshots, progress))) {
     if (snapshots.bug.empty())
       return kUserError;
     complain(snapshots.bug);
     return kOurError;
   }
   Clock clock;
-  int code = writeOutput(*module, snapshots, options);
+  int code = writeOutput(*module, snapshots, options, progress);
   if (options.timing)
     llvm::errs() << llvm::format("write      %8.3f s\n", clock.seconds());
   if (options.timing)

@@ -11,7 +11,7 @@ Progress::Progress(llvm::raw_ostream &os, bool isTerminal, std::chrono::millisec
     thread = std::thread([this, patience] { show(patience); });
 }
 
-Progress::~Progress() {
+void Progress::finish() {
   if (!thread.joinable())
     return;
   {
@@ -20,6 +20,7 @@ Progress::~Progress() {
   }
   changed.notify_all();
   thread.join();
+  thread = {};
 }
 
 void Progress::enter(std::string next) {

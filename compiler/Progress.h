@@ -16,9 +16,11 @@ namespace p3d {
 class Progress {
 public:
   Progress(llvm::raw_ostream &os, bool isTerminal, std::chrono::milliseconds patience = std::chrono::seconds(2));
-  ~Progress();
+  ~Progress() { finish(); }
   /// Begins a step, "lower (9 of 9)".
   void enter(std::string step);
+  /// Takes the line away; for what is printed where it stands.
+  void finish();
 
 private:
   void show(std::chrono::milliseconds patience);

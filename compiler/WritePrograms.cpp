@@ -1,5 +1,4 @@
 #include "compiler/WritePrograms.h"
-#include "compiler/Cube.h"
 #include "compiler/Reference.h"
 #include "dialects/Exec/ExecOps.h"
 #include "passes/Lower/EmitKernels.h"
@@ -175,10 +174,7 @@ int p3d::writePrograms(const CompiledModules &modules, const ManifestInputs &inp
     return complain(llvm::toString(std::move(error)));
   if (std::error_code error = replaceDirectory(directory, target))
     return complain(target, error);
-  // Tools read the explanation from there.
-  if (!options.explainAsJson)
-    printCube(makeCube(modules.scheduled, inputs.rankOrder, inputs.cluster), llvm::outs());
-  return flushOutput();
+  return 0;
 }
 
 int p3d::flushOutput() {
