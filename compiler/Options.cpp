@@ -352,7 +352,3 @@ std::optional<Options> Options::parse(int argc, char **argv) {
   }
   return options;
 }
-
-bool Options::splitsBackward() const { return written ? p3d::splitsBackward(written->orders) : findSchedule(schedule)->splitsBackward; }
-
-Placement Options::placement() const { return written ? written->placement : findSchedule(schedule)->placement; }

@@ -1,4 +1,5 @@
 #include "compiler/ScheduleOption.h"
+#include "compiler/Options.h"
 #include "passes/Schedule/ScheduleChecker.h"
 #include "passes/Schedule/ScheduleText.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -41,3 +42,8 @@ llvm::Expected<WrittenSchedule> p3d::readSchedule(llvm::StringRef text, llvm::St
   }
   return fail("cannot be run: " + *faultOfLoop);
 }
+
+// Here and not beside the flags, of which each tool has its own.
+bool Options::splitsBackward() const { return written ? p3d::splitsBackward(written->orders) : findSchedule(schedule)->splitsBackward; }
+
+Placement Options::placement() const { return written ? written->placement : findSchedule(schedule)->placement; }
