@@ -8,11 +8,11 @@
 #include "compiler/RecomputeSearch.h"
 #include "compiler/Reference.h"
 #include "compiler/Registration.h"
+#include "compiler/SourceLocations.h"
 #include "compiler/Timeline.h"
 #include "compiler/WritePrograms.h"
 #include "dialects/StableHLO/StableHLOText.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
 #include "passes/Lower/EmitKernels.h"
 #include "llvm/Support/FileSystem.h"
@@ -262,7 +262,7 @@ int compile(Options options) {
   SourceMgrDiagnosticHandler diagnostics(sources, &context);
   Progress progress(llvm::errs(), llvm::sys::Process::StandardErrIsDisplayed());
   progress.enter("reading");
-  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
+  OwningOpRef<ModuleOp> module = parseLocated(sources, &context);
   if (!module)
     return kUserError;
   Location whole = locateWhole(*module, options.input);
