@@ -67,7 +67,7 @@ private:
       return;
     for (Value operand : op->getOperands()) {
       // The start of a sum over layers: an argument, so that the first layer is like the others.
-      if (isCarriedScalar(op) && placement.partOf(op) && operand.getDefiningOp<graph::ConstantOp>() && !numbers.count(operand))
+      if (isCarriedSum(op, dependence) && placement.partOf(op) && operand.getDefiningOp<graph::ConstantOp>() && !numbers.count(operand))
         addInput(operand, Source::Active);
       else
         visit(operand);

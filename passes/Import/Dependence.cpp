@@ -23,5 +23,16 @@ Dependence::Dependence(graph::ProgramOp program) {
       source = source | of(operand);
     for (Value result : op.getResults())
       sources[result] = source;
+    if (sumsBatch(&op))
+      batchSums.insert(op.getResult(0));
   }
+}
+
+bool Dependence::sumsBatch(Operation *op) const {
+  if (op->getNumResults() != 1 || graph::tensorType(op->getResult(0)).getRank() != 1 || of(op) != Source::Active)
+    return false;
+  if (auto reduce = dyn_cast<graph::ReduceOp>(op))
+    return llvm::is_contained(reduce.getDims(), 0);
+  return op->hasTrait<graph::Elementwise>() &&
+         llvm::all_of(op->getOperands(), [&](Value operand) { return of(operand) == Source::Constant || isBatchSum(operand); });
 }

@@ -23,8 +23,14 @@ public:
   /// The source of an operation's results.
   Source of(mlir::Operation *op) const { return op->getNumResults() ? of(op->getResult(0)) : Source::Constant; }
 
+  /// Whether `value` is a sum over the batch, or follows from such sums alone: a scalar, or a vector (of numbers per expert) that sums over dimension 0.
+  bool isBatchSum(mlir::Value value) const { return graph::tensorType(value).getRank() == 0 || batchSums.contains(value); }
+
 private:
+  bool sumsBatch(mlir::Operation *op) const;
+
   llvm::DenseMap<mlir::Value, Source> sources;
+  llvm::DenseSet<mlir::Value> batchSums;
 };
 
 } // namespace p3d::import

@@ -5,15 +5,13 @@ using namespace mlir;
 using namespace p3d;
 using namespace p3d::import;
 
-bool p3d::import::isCarriedScalar(Operation *op) {
-  return isa<graph::AddOp>(op) && graph::tensorType(op->getResult(0)).getRank() == 0;
+bool p3d::import::isCarriedSum(Operation *op, const Dependence &dependence) {
+  return isa<graph::AddOp>(op) && dependence.isBatchSum(op->getResult(0));
 }
 
 namespace {
 
-bool isScalar(Value value) { return graph::tensorType(value).getRank() == 0; }
-
-/// The active operations; in a program whose loss depends on no input, those that depend on parameters. Sums of two active scalars stand directly after the later of them, so that an auxiliary loss is added where it arises.
+/// The active operations; in a program whose loss depends on no input, those that depend on parameters. Sums of two sums over the batch stand directly after the later of them, so that an auxiliary loss is added where it arises.
 SmallVector<Operation *> orderChain(graph::ProgramOp program, const Dependence &dependence) {
   SmallVector<Operation *> active;
   DenseMap<Operation *, SmallVector<Operation *, 1>> followers;
@@ -27,16 +25,16 @@ SmallVector<Operation *> orderChain(graph::ProgramOp program, const Dependence &
     size_t index = place.size();
     place[&op] = index;
     Operation *latest = nullptr;
-    size_t scalars = 0;
+    size_t sums = 0;
     for (Value operand : op.getOperands()) {
-      scalars += operand.getDefiningOp<graph::ConstantOp>() != nullptr;
+      sums += operand.getDefiningOp<graph::ConstantOp>() != nullptr;
       if (Operation *def = operand.getDefiningOp(); def && place.count(def)) {
-        scalars += isScalar(operand);
+        sums += dependence.isBatchSum(operand);
         if (!latest || place[def] > place[latest])
           latest = def;
       }
     }
-    if (isCarriedScalar(&op) && scalars == 2 && latest) {
+    if (isCarriedSum(&op, dependence) && sums == 2 && latest) {
       followers[latest].push_back(&op);
       place[&op] = place[latest];
     } else {
@@ -84,7 +82,7 @@ public:
   }
 
 private:
-  /// A non-scalar active value: defined by chain[def], used last by chain[last].
+  /// An active value that is no sum over the batch: defined by chain[def], used last by chain[last].
   struct Lifetime {
     size_t def, last;
   };
@@ -96,7 +94,7 @@ private:
   void measureLifetimes() {
     for (auto [i, op] : llvm::enumerate(chain))
       for (Value result : op->getResults()) {
-        if (isScalar(result))
+        if (dependence.isBatchSum(result))
           continue;
         size_t last = i;
         // What only the caller reads (caches, metrics) is no part of the chain.
@@ -177,7 +175,7 @@ private:
         if (Operation *def = operand.getDefiningOp(); def && position.count(def))
           isLocal = position.lookup(def) >= begin;
         // The start of a sum over layers is a constant in the first layer, a value in the others.
-        bool isCarried = isCarriedScalar(op) && !isLocal;
+        bool isCarried = isCarriedSum(op, dependence) && !isLocal;
         Source source = dependence.of(operand);
         unsigned number = isCarried ? ~0u : numbers.try_emplace(operand, numbers.size()).first->second;
         exact = llvm::hash_combine(exact, isCarried ? ~0u : unsigned(source), number, type.getAsOpaquePointer());

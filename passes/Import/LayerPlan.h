@@ -20,11 +20,11 @@ struct LayerPlan {
 };
 
 /// Finds the layers: periods of the longest repeated chain between cuts at which one activation is alive. A value that reaches across layers (a skip
-/// connection, an encoder's output) and scalars (sums of auxiliary losses) do not count. Parts that are no layer stand before the first layer and
+/// connection, an encoder's output) and sums over the batch (those of auxiliary losses) do not count. Parts that are no layer stand before the first layer and
 /// after the last one only; what stands between layers belongs to the layer behind it.
 LayerPlan planLayers(graph::ProgramOp program, const Dependence &dependence);
 
-/// Whether `operand` of `op` adds a scalar that is carried from layer to layer; a constant in this place is the start of the sum.
-bool isCarriedScalar(mlir::Operation *op);
+/// Whether `op` may add to a sum that is carried from layer to layer; a constant operand is the start of the sum.
+bool isCarriedSum(mlir::Operation *op, const Dependence &dependence);
 
 } // namespace p3d::import

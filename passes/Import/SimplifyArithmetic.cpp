@@ -58,8 +58,8 @@ template <typename OpTy> LogicalResult simplifyBinary(OpTy op, PatternRewriter &
     return success();
   constexpr double infinity = std::numeric_limits<double>::infinity();
   if constexpr (std::is_same_v<OpTy, graph::AddOp>) {
-    // 0 + x of scalars starts a sum over layers (auxiliary losses): kept, so that the first layer is like the others.
-    return op.getType().getRank() == 0 ? failure() : dropNeutral(op, 0, true, rewriter);
+    // 0 + x of scalars or vectors may start a sum over layers (auxiliary losses): kept, so that the first layer is like the others.
+    return op.getType().getRank() <= 1 ? failure() : dropNeutral(op, 0, true, rewriter);
   } else if constexpr (std::is_same_v<OpTy, graph::SubOp>)
     return dropNeutral(op, 0, false, rewriter);
   else if constexpr (std::is_same_v<OpTy, graph::MulOp>) {
