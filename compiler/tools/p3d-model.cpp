@@ -5,6 +5,8 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Support/FileUtilities.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -67,9 +69,11 @@ int write(const model::Decoder &decoder) {
 int main(int argc, char **argv) {
   InitLLVM init(argc, argv);
   cl::HideUnrelatedOptions(category);
+  auto names = map_range(model::families(), [](const model::Family &family) { return family.modelType; });
   // not messages: what --help says
-  cl::ParseCommandLineOptions(
-      argc, argv, "the training loss of a Hugging Face config.json (gpt2, llama, mixtral) as StableHLO text\n");
+  std::string overview =
+      "the training loss of a Hugging Face config.json (" + join(names, ", ") + ") as StableHLO text\n";
+  cl::ParseCommandLineOptions(argc, argv, overview);
 
   for (auto *flag : {&batch, &sequence})
     if (*flag < 1 || *flag > INT32_MAX)

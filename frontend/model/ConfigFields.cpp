@@ -42,7 +42,6 @@ int64_t ConfigFields::count(StringRef name, std::optional<int64_t> otherwise) {
   if (!value && otherwise)
     return *otherwise;
   std::optional<int64_t> number = value ? value->getAsInteger() : std::nullopt;
-  // Products of a few of these stay within 64 bits.
   constexpr int64_t kLargest = int64_t(1) << 31;
   if (number && *number > 0 && *number < kLargest)
     return *number;
