@@ -24,7 +24,9 @@ bool isActivation(Value value) {
 /// The activations that one call of a forward block keeps.
 class BlockActivations {
 public:
-  BlockActivations(CallOp call, BlockOp block, StringRef recompute) : recompute(recompute) {
+  /// Blocks that are no layers compute no more again than selective does.
+  BlockActivations(CallOp call, BlockOp block, StringRef recompute)
+      : call(call), recompute(recompute == "full" && !call.getLayer() ? "selective" : recompute) {
     for (auto [operand, argument] : llvm::zip(call.getInputs(), block.getBody().getArguments()))
       if (isActivation(operand))
         active.insert(argument);
@@ -32,11 +34,13 @@ public:
       visit(op);
   }
 
-  int64_t bytes() const {
-    int64_t sum = 0;
+  /// Of `call`'s block: arguments are values of the task.
+  void addTo(llvm::SetVector<Value> &ofTasks, int64_t &madeBytes) {
     for (Value value : kept)
-      sum += bytesOf(tensorType(value));
-    return sum;
+      if (auto argument = dyn_cast<BlockArgument>(value))
+        ofTasks.insert(call.getInputs()[argument.getArgNumber()]);
+      else
+        madeBytes += bytesOf(tensorType(value));
   }
 
 private:
@@ -47,6 +51,8 @@ private:
     if (isa<EinsumOp, LayerNormOp, RmsNormOp, AttentionOp, GeluOp, SiluOp, SwigluOp>(op))
       for (Value operand : op.getOperands())
         keep(operand);
+    if (isa<CrossEntropySumOp, SoftmaxCrossEntropyOp>(op))
+      keep(op.getOperand(0));
     // Their gradients read what they made.
     if (isa<AttentionOp, SoftmaxOp>(op))
       keep(op.getResult(0));
@@ -70,6 +76,7 @@ private:
     kept.insert(value);
   }
 
+  CallOp call;
   StringRef recompute;
   DenseSet<Value> active, visited;
   llvm::SetVector<Value> kept;
@@ -80,11 +87,13 @@ std::vector<int64_t> p3d::countActivations(ModuleOp scheduled, StringRef recompu
   std::vector<int64_t> counts;
   for (pipe::StageOp stage : collectStages(scheduled)) {
     int64_t bytes = 0;
+    llvm::SetVector<Value> ofTasks;
     for (pipe::TaskOp forward : stage.getOps<pipe::TaskOp>())
       if (forward.getKind() == pipe::TaskKind::Forward)
         for (auto call : forward.getBody().getOps<CallOp>())
-          if (call.getLayer())
-            bytes += BlockActivations(call, scheduled.lookupSymbol<BlockOp>(call.getCallee()), recompute).bytes();
+          BlockActivations(call, call.lookupBlock(), recompute).addTo(ofTasks, bytes);
+    for (Value value : ofTasks)
+      bytes += bytesOf(tensorType(value));
     counts.push_back(bytes * countLive(readOrder(stage)) / stage.getNumChunks());
   }
   return counts;

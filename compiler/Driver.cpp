@@ -1,6 +1,7 @@
 #include "compiler/Driver.h"
 #include "compiler/BugReport.h"
 #include "compiler/Cube.h"
+#include "compiler/DeviceMemory.h"
 #include "compiler/Explanation.h"
 #include "compiler/Options.h"
 #include "compiler/Pipeline.h"
@@ -9,6 +10,7 @@
 #include "compiler/Reference.h"
 #include "compiler/Registration.h"
 #include "compiler/SourceLocations.h"
+#include "compiler/Report.h"
 #include "compiler/Timeline.h"
 #include "compiler/WritePrograms.h"
 #include "dialects/StableHLO/StableHLOText.h"
@@ -103,10 +105,48 @@ LogicalResult runLevel(ModuleOp module, const Level &level, const Options &optio
 /// What the output needs of levels that later ones consume, and what to report of a failure that is ours.
 struct Snapshots {
   std::string bug;
+  OwningOpRef<ModuleOp> imported; ///< where other plans may be asked for
   OwningOpRef<ModuleOp> step, sharded, scheduled;
   OwningOpRef<ModuleOp> planned; ///< after memory, where --emit=lower shows it beside the kernels
   std::vector<StageMemory> memory;
 };
+
+ManifestInputs manifestInputs(const Snapshots &snapshots, const Options &options) {
+  ManifestInputs inputs;
+  inputs.model = llvm::sys::path::stem(options.input).str();
+  inputs.rankOrder = *RankOrder::parse(options.rankOrder);
+  inputs.cluster = options.cluster;
+  inputs.schedule = options.schedule;
+  inputs.costTable = options.costTable;
+  inputs.stages = options.stages;
+  inputs.zero = options.zero;
+  inputs.recompute = options.recompute;
+  inputs.memory = snapshots.memory;
+  if (snapshots.step)
+    for (auto program : snapshots.step.get().getOps<graph::ProgramOp>())
+      inputs.modelFlops = countFlops(program.getBody().front());
+  return inputs;
+}
+
+/// Prints the report if it is asked for, then complains if the plan does not fit its devices.
+LogicalResult judgePlan(Snapshots &snapshots, const Options &options) {
+  std::optional<Replanner> replanner;
+  if (snapshots.imported)
+    replanner.emplace(*snapshots.imported, *snapshots.scheduled, options);
+  if (options.report) {
+    Report report = makeReport(*snapshots.scheduled, manifestInputs(snapshots, options));
+    report.deviceMemory = options.deviceMemory;
+    if (replanner)
+      report.alternatives = replanner->singles();
+    if (options.reportAsJson)
+      llvm::outs() << llvm::formatv("{0:2}", llvm::json::Value(toJson(report, options.cluster))) << "\n";
+    else
+      printText(report, options.cluster, llvm::outs());
+    if (flushOutput() != 0)
+      return failure();
+  }
+  return checkDeviceMemory(*snapshots.scheduled, snapshots.memory, options, replanner ? &*replanner : nullptr);
+}
 
 /// What every rank program says of the compile that it belongs to: model, order of ranks, and a hash by which ranks know that they fit together.
 void nameCompile(ModuleOp module, const Options &options) {
@@ -139,6 +179,8 @@ LogicalResult runLevels(ModuleOp module, Options &options, Snapshots &snapshots,
     started |= options.from == name;
     if (options.emit == name)
       return success();
+    if (options.emit.empty() && started && name == "import" && (options.report || options.deviceMemory > 0))
+      snapshots.imported = module.clone();
     if (options.emit.empty() && name == "autodiff")
       snapshots.step = module.clone();
     if (options.emit.empty() && name == "shard") {
@@ -147,30 +189,21 @@ LogicalResult runLevels(ModuleOp module, Options &options, Snapshots &snapshots,
     }
     if (options.emit.empty() && name == "schedule") {
       snapshots.scheduled = module.clone();
-      if (options.output.empty())
+      if (options.output.empty() && !options.report)
         return success(); // only to be explained
       nameCompile(module, options);
     }
     if (options.emit == "lower" && options.forCuda && name == "memory")
       snapshots.planned = module.clone();
-    if (options.emit.empty() && name == "memory")
-      snapshots.memory = measureMemory(module);
+    if (options.emit.empty() && name == "memory") {
+      snapshots.memory = measureMemory(module, *snapshots.scheduled);
+      if (failed(judgePlan(snapshots, options)))
+        return failure();
+      if (options.output.empty())
+        return success(); // only to be reported
+    }
   }
   return success();
-}
-
-ManifestInputs manifestInputs(const Options &options, std::vector<StageMemory> memory) {
-  ManifestInputs inputs;
-  inputs.model = llvm::sys::path::stem(options.input).str();
-  inputs.rankOrder = *RankOrder::parse(options.rankOrder);
-  inputs.cluster = options.cluster;
-  inputs.schedule = options.schedule;
-  inputs.costTable = options.costTable;
-  inputs.stages = options.stages;
-  inputs.zero = options.zero;
-  inputs.recompute = options.recompute;
-  inputs.memory = std::move(memory);
-  return inputs;
 }
 
 /// What --explain says, on stdout. Returns the exit code.
@@ -208,10 +241,7 @@ int writeOutput(ModuleOp module, Snapshots &snapshots, const Options &options, P
     return failed(writeDevicePrograms(*snapshots.planned, module, options)) ? kUserError : 0;
   if (!options.emit.empty())
     return failed(writeModule(module, options.output)) ? kUserError : 0;
-  ManifestInputs inputs = manifestInputs(options, std::move(snapshots.memory));
-  if (snapshots.step)
-    for (auto program : snapshots.step->getOps<graph::ProgramOp>())
-      inputs.modelFlops = countFlops(program.getBody().front());
+  ManifestInputs inputs = manifestInputs(snapshots, options);
   if (int code = options.explain ? printExplanation(*snapshots.scheduled, inputs, options.explainAsJson) : 0)
     return code;
   if (!options.timeline.empty() && failed(writeTimeline(*snapshots.scheduled, inputs, options.timeline)))

@@ -2,8 +2,8 @@
 #include "compiler/Manifest.h"
 #include "compiler/ActivationsFormula.h"
 #include "compiler/ManifestParameters.h"
-#include "compiler/Traffic.h"
 #include "compiler/StepSimulation.h"
+#include "compiler/Traffic.h"
 #include "passes/Schedule/StageSchedule.h"
 #include "passes/Support/CostModel.h"
 #include "passes/Stage/Chain.h"
@@ -34,7 +34,7 @@ private:
   json::Array ranks();
   json::Array collectives(const Traffic &traffic);
   json::Array transfers(const Traffic &traffic);
-  json::Object schedule(const Schedule &orders, const ScheduleTiming &timing);
+  json::Object schedule(const ScheduleTiming &timing);
   json::Array classes();
   json::Array layersPerPart();
   json::Array orderLines();
@@ -75,12 +75,8 @@ json::Object ManifestWriter::makeManifest() {
   manifest["ranks"] = ranks();
   manifest["collectives"] = collectives(traffic);
   manifest["transfers"] = transfers(traffic);
-  Schedule orders;
-  for (StageOp stage : stages)
-    orders.push_back(readOrder(stage));
-  StepCosts costs = stageCosts(module, inputs.rankOrder, inputs.cluster);
-  StepTiming timing = timeStep(module, costs, order, inputs.cluster, inputs.costTable);
-  manifest["schedule"] = schedule(orders, timing.schedule);
+  StepTiming timing = timeStep(module, inputs.rankOrder, inputs.cluster, inputs.costTable).timing;
+  manifest["schedule"] = schedule(timing.schedule);
   manifest["step_time_us"] = timing.seconds * 1e6;
   addFlops(manifest, timing.seconds);
   manifest["activations_formula"] = json::Array(countActivations(module, inputs.recompute));
@@ -208,9 +204,10 @@ json::Array ManifestWriter::transfers(const Traffic &traffic) {
   return array;
 }
 
-json::Object ManifestWriter::schedule(const Schedule &orders, const ScheduleTiming &timing) {
+json::Object ManifestWriter::schedule(const ScheduleTiming &timing) {
   json::Array orderTexts, live;
-  for (const StageOrder &actions : orders) {
+  for (StageOp stage : stages) {
+    StageOrder actions = readOrder(stage);
     json::Array texts;
     for (Action action : actions)
       texts.push_back(toString(action));

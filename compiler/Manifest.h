@@ -2,6 +2,7 @@
 #pragma once
 
 #include "compiler/CostTable.h"
+#include "compiler/ProgramMemory.h"
 #include "compiler/RankOrder.h"
 #include "passes/Support/Cluster.h"
 #include "passes/Support/Flops.h"
@@ -12,12 +13,6 @@
 #include <vector>
 
 namespace p3d {
-
-/// Bytes of one rank of a stage.
-struct StageMemory {
-  int64_t params = 0, grads = 0, optimizer = 0, activations = 0, workspace = 0, total = 0;
-  int64_t least = 0; ///< of any plan of the same tasks: with no more than what is alive at once
-};
 
 /// What the module does not say.
 struct ManifestInputs {

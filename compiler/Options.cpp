@@ -42,10 +42,11 @@ cl::opt<std::string> targetFlag("target", cl::desc("what the ranks run on: cpu o
 cl::opt<std::string> gpuArchFlag("gpu-arch", cl::desc("with --target=cuda: architectures to generate code for, like sm_80,sm_90 (sm_80)"), cl::value_desc("names"), cl::cat(category));
 cl::opt<std::string> cpuFlag("cpu", cl::desc("CPU to generate code for: native or a name (native)"), cl::init("native"), cl::value_desc("name"), cl::cat(category));
 cl::opt<std::string> clusterFlag("cluster", cl::desc("what the ranks run on: a100-80g, h100-80g, h200, cpu or a file NAME.json, with nodes x devices like a100-80g:4x8 (cpu, with --target=cuda a100-80g; a node for each stage)"), cl::value_desc("name"), cl::cat(category));
-cl::opt<std::string> deviceMemoryFlag("device-memory", cl::desc("memory of each device, like 80GB or 80GiB (that of --cluster): what --recompute=auto is to fit"), cl::value_desc("bytes"), cl::cat(category));
 cl::opt<std::string> emitFlag("emit", cl::desc("print the IR after a level and stop"), cl::value_desc("level"), cl::cat(category));
 cl::opt<std::string> fromFlag("from", cl::desc("the input is the IR after a level; go on from there"), cl::value_desc("level"), cl::cat(category));
 cl::opt<std::string> explainFlag("explain", cl::desc("print every collective and transfer, its cost, why it is there and what would remove it, as text or json; without -o nothing is compiled"), cl::ValueOptional, cl::value_desc("format"), cl::cat(category));
+cl::opt<std::string> reportFlag("report", cl::desc("print whether the plan fits, what each stage holds, how long a step takes, where it is idle and what would change that, as text or json; without -o nothing is compiled"), cl::ValueOptional, cl::value_desc("format"), cl::cat(category));
+cl::opt<std::string> deviceMemoryFlag("device-memory", cl::desc("what a stage may take on its device, and --recompute=auto is to fit, like 80GB or 80GiB (that of --cluster; no limit without either)"), cl::value_desc("bytes"), cl::cat(category));
 cl::opt<std::string> dumpFlag("dump", cl::desc("directory for the IR after every level"), cl::value_desc("dir"), cl::cat(category));
 cl::opt<bool> timingFlag("timing", cl::desc("wall seconds of each level and pass, peak memory"), cl::cat(category));
 
@@ -192,13 +193,26 @@ bool isRecompute() {
   return isOneOf("recompute", recomputeFlag, words);
 }
 
-bool parseDeviceMemory(double &bytes) {
-  if (!deviceMemoryFlag.getNumOccurrences())
-    return true;
-  std::optional<double> given = parseBytes(deviceMemoryFlag);
-  if (!given)
-    return complain("--device-memory=" + deviceMemoryFlag + ": expected bytes like 80GB, 80GiB or 1024");
-  bytes = *given;
+/// What is read off the plan of a whole compile.
+bool validateReport() {
+  if (reportFlag.getNumOccurrences() && !emitFlag.empty())
+    return complain("--report reads the plan of a whole compile, and --emit=" + emitFlag + " stops on the way to it; leave out one of them");
+  if (reportFlag == "json" && explainFlag == "json")
+    return complain("--report=json and --explain=json both write to standard output; ask for one at a time");
+  return true;
+}
+
+/// Without a word on devices a stage may take what it takes.
+bool parseDeviceMemory(Options &options) {
+  double &bytes = options.cluster.memoryBytes;
+  if (deviceMemoryFlag.getNumOccurrences()) {
+    std::optional<double> given = parseBytes(deviceMemoryFlag);
+    if (!given)
+      return complain("--device-memory=" + deviceMemoryFlag + ": expected bytes like 80GB, 80GiB or 1024");
+    bytes = *given;
+  }
+  if (deviceMemoryFlag.getNumOccurrences() || clusterFlag.getNumOccurrences())
+    options.deviceMemory = int64_t(std::min(bytes, 0x1p62));
   return true;
 }
 
@@ -282,7 +296,7 @@ bool validate() {
                     "; usage: p3dc MODEL.mlir --mesh=4x4x2 -o DIR");
   return isOneOf("rank-order", rankOrderFlag, {"tp-dp-pp", "tp-pp-dp"}) &&
          isOneOf("sequence-parallel", sequenceParallelFlag, {"auto", "on", "off"}) && isOneOf("grad-reduce", gradReduceFlag, {"f32", "bf16"}) && isRecompute() && isOneOf("zero", zeroFlag, {"0", "1", "2", "3"}) && isOneOf("target", targetFlag, {"cpu", "cuda"}) && isOneOf("optimizer", optimizerFlag, {"adamw", "sgd", "none"}) && isRegex("params", paramsFlag) && isRegex("inputs", inputsFlag) &&
-         isRegex("freeze", freezeFlag) && (explainFlag.empty() || isOneOf("explain", explainFlag, {"text", "json"})) && validateLevels() && validateExplain() && validateTimeline();
+         isRegex("freeze", freezeFlag) && (explainFlag.empty() || isOneOf("explain", explainFlag, {"text", "json"})) && (reportFlag.empty() || isOneOf("report", reportFlag, {"text", "json"})) && validateLevels() && validateExplain() && validateReport() && validateTimeline();
 }
 } // namespace
 
@@ -318,8 +332,6 @@ std::optional<Options> Options::parse(int argc, char **argv) {
     complain(llvm::toString(cluster.takeError()));
     return std::nullopt;
   }
-  if (!parseDeviceMemory(cluster->memoryBytes))
-    return std::nullopt;
   options.input = inputFlag.front();
   options.output = outputFlag;
   options.mesh = *parsedMesh;
@@ -346,8 +358,12 @@ std::optional<Options> Options::parse(int argc, char **argv) {
   options.timing = timingFlag;
   options.explain = explainFlag.getNumOccurrences();
   options.explainAsJson = explainFlag == "json";
-  if (options.emit.empty() && options.output.empty() && !options.explain && options.timeline.empty()) {
-    complain("none of -o DIR, --emit=LEVEL, --explain and --timeline is given; nothing would be written");
+  options.report = reportFlag.getNumOccurrences();
+  options.reportAsJson = reportFlag == "json";
+  if (!parseDeviceMemory(options))
+    return std::nullopt;
+  if (options.emit.empty() && options.output.empty() && !options.explain && !options.report && options.timeline.empty()) {
+    complain("none of -o DIR, --emit=LEVEL, --report, --explain and --timeline is given; nothing would be written");
     return std::nullopt;
   }
   return options;

@@ -39,6 +39,9 @@ struct Options {
   std::string emit, from;         ///< names of levels; empty if not given
   bool explain = false;           ///< --explain: print why each message is sent; without an output this is all
   bool explainAsJson = false;
+  bool report = false;            ///< --report: print memory and time of the plan; without an output this is all
+  bool reportAsJson = false;
+  int64_t deviceMemory = 0;       ///< bytes that a stage may take; 0: no limit
   std::string dump;               ///< directory for the IR of every level
   Cluster cluster;                ///< what the ranks run on; the mesh fits. Of size 0: not known, and the passes assume one
   bool timing = false;

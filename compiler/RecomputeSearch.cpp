@@ -1,27 +1,10 @@
 // The choices are few and a plan of the memory takes less than a second, so each is planned.
 #include "compiler/RecomputeSearch.h"
-#include "compiler/Pipeline.h"
-#include "compiler/WritePrograms.h"
+#include "compiler/Replan.h"
 #include "passes/Support/Units.h"
-#include "mlir/IR/Diagnostics.h"
 
 using namespace mlir;
 using namespace p3d;
-
-FailureOr<std::vector<StageMemory>> p3d::planMemory(ModuleOp imported, const Options &options) {
-  OwningOpRef<ModuleOp> module = imported.clone();
-  // What is wrong with a model the compile itself says.
-  ScopedDiagnosticHandler silence(module->getContext(), [](Diagnostic &) { return success(); });
-  PassManager passes(module->getContext());
-  for (const Level &level : levels().drop_front()) {
-    level.build(passes, options);
-    if (StringRef(level.name) == "memory")
-      break;
-  }
-  if (failed(passes.run(*module)))
-    return failure();
-  return measureMemory(*module);
-}
 
 namespace {
 /// What one choice takes at the stage that takes most.
@@ -34,11 +17,11 @@ SmallVector<Choice> planChoices(ModuleOp imported, Options options) {
   SmallVector<Choice> choices;
   for (StringRef recompute : kRecomputeChoices) {
     options.recompute = recompute.str();
-    FailureOr<std::vector<StageMemory>> memory = planMemory(imported, options);
-    if (failed(memory))
+    FailureOr<PlannedStep> plan = planStep(imported, options);
+    if (failed(plan))
       continue;
-    auto most = llvm::max_element(*memory, [](const StageMemory &a, const StageMemory &b) { return a.total < b.total; });
-    choices.push_back({recompute, most - memory->begin(), most->total});
+    int64_t fullest = fullestStage(plan->memory);
+    choices.push_back({recompute, fullest, plan->memory[fullest].total});
   }
   return choices;
 }

@@ -6,9 +6,6 @@
 
 namespace p3d {
 
-/// The memory of each stage if `imported`, the module after import, is compiled with `options`; fails, without a message, where that cannot be compiled.
-mlir::FailureOr<std::vector<StageMemory>> planMemory(mlir::ModuleOp imported, const Options &options);
-
 /// Of the values of --recompute, in the order of what they compute again, the first whose largest stage fits the device's memory. A remark lists the bytes of each. An
 /// error if none fits.
 mlir::FailureOr<std::string> chooseRecompute(mlir::ModuleOp imported, const Options &options);

@@ -1,6 +1,7 @@
 // Costs of tasks, from the operations of their blocks and the messages in them.
 #include "compiler/StageCosts.h"
 #include "compiler/MessageCosts.h"
+#include "dialects/Graph/TensorBytes.h"
 #include "passes/Memory/Fusion.h"
 #include "passes/Schedule/StageSchedule.h"
 #include "passes/Support/CostModel.h"
@@ -12,10 +13,7 @@ using namespace p3d;
 using namespace p3d::pipe;
 
 namespace {
-double bytesOf(Type type) {
-  auto tensor = cast<RankedTensorType>(type);
-  return double(tensor.getNumElements()) * llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
-}
+double bytesOf(Type type) { return graph::bytesOf(cast<RankedTensorType>(type)); }
 
 bool isForWeights(Operation *op) {
   auto role = op->getAttrOfType<StringAttr>(graph::kGradRoleAttr);

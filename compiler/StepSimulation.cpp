@@ -159,18 +159,12 @@ StepTiming Simulation::run() {
 StepTiming Simulation::summarizeStep() {
   StepTiming timing;
   std::vector<std::vector<ActionSpan>> actions;
-  double lastSynchronize = 0;
   for (const Stage &stage : stages) {
     llvm::ArrayRef<ActionSpan> spans(stage.spans);
     actions.push_back(spans.drop_front().drop_back(2).vec());
     timing.seconds = std::max(timing.seconds, spans.back().end);
-    ActionSpan synchronize = spans[spans.size() - 2];
-    timing.synchronizes.push_back(synchronize);
+    timing.synchronizes.push_back(spans[spans.size() - 2]);
     timing.updates.push_back(spans.back());
-    if (synchronize.end >= lastSynchronize) {
-      lastSynchronize = synchronize.end;
-      timing.synchronize = synchronize.end - synchronize.start;
-    }
     timing.update = std::max(timing.update, spans.back().end - spans.back().start);
   }
   timing.schedule = summarize(std::move(actions));
@@ -193,7 +187,6 @@ static StepTiming timeMeasured(const Schedule &schedule, llvm::ArrayRef<Transfer
     double end = spans.empty() ? 0 : spans.back().end;
     timing.synchronizes.push_back({end, end + stage.synchronize});
     synchronized = std::max(synchronized, end + stage.synchronize);
-    timing.synchronize = std::max(timing.synchronize, stage.synchronize);
   }
   for (const StageCost &stage : costs.stages) {
     timing.updates.push_back({synchronized + costs.norm, synchronized + costs.norm + stage.update});
@@ -211,4 +204,13 @@ StepTiming p3d::timeStep(mlir::ModuleOp scheduled, const StepCosts &costs, const
   std::vector<Transfer> transfers = collectTransfers(scheduled);
   return measured ? timeMeasured(schedule, transfers, costs, *measured)
                   : simulateStep(schedule, transfers, costs, order, cluster);
+}
+
+TimedStep p3d::timeStep(mlir::ModuleOp scheduled, RankOrder::Kind rankOrder, const Cluster &cluster,
+                        const std::optional<CostTable> &measured) {
+  auto mesh = scheduled->getAttrOfType<dist::MeshAttr>(dist::kMeshAttr);
+  RankOrder order({mesh.getTp(), mesh.getPp(), mesh.getDp()}, rankOrder);
+  TimedStep step{stageCosts(scheduled, rankOrder, cluster), {}};
+  step.timing = timeStep(scheduled, step.costs, order, cluster, measured);
+  return step;
 }

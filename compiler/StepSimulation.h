@@ -12,7 +12,7 @@ struct StepTiming {
   std::vector<ActionSpan> synchronizes, updates; ///< of each stage
   ScheduleTiming schedule; ///< from the first F on
   double seconds = 0;      ///< from the prologue to the end of the last update
-  double synchronize = 0, update = 0; ///< of that, what stands behind the last backward of the slowest stage
+  double update = 0;       ///< of that, the last update
 };
 
 /// `schedule` passed the checker. The last updates wait for the norm of the gradient, and that for all stages.
@@ -23,5 +23,13 @@ StepTiming simulateStep(const Schedule &schedule, llvm::ArrayRef<Transfer> trans
 /// the first F.
 StepTiming timeStep(mlir::ModuleOp scheduled, const StepCosts &costs, const RankOrder &order, const Cluster &cluster,
                     const std::optional<CostTable> &measured);
+
+/// The same with the costs of the model.
+struct TimedStep {
+  StepCosts costs;
+  StepTiming timing;
+};
+TimedStep timeStep(mlir::ModuleOp scheduled, RankOrder::Kind rankOrder, const Cluster &cluster,
+                   const std::optional<CostTable> &measured);
 
 } // namespace p3d

@@ -1,6 +1,5 @@
 #include "compiler/WritePrograms.h"
 #include "compiler/Reference.h"
-#include "dialects/Exec/ExecOps.h"
 #include "passes/Lower/EmitKernels.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"
@@ -21,36 +20,6 @@ int complain(const Twine &text) {
 }
 
 int complain(const Twine &path, std::error_code error) { return complain(path + ": " + error.message()); }
-
-StageMemory measureProgram(exec::ProgramOp program) {
-  StageMemory memory;
-  memory.total = program.getArenaBytes().value_or(0);
-  if (auto least = program->getAttrOfType<IntegerAttr>(exec::kLeastBytesAttr))
-    memory.least = least.getInt();
-  for (auto buffer : program.getOps<exec::BufferOp>()) {
-    bool isState = buffer->hasAttr("exec.state_of");
-    switch (buffer.getKind()) {
-    case pipe::BufferKind::Parameter:
-      (isState ? memory.optimizer : memory.params) += exec::bytesOf(buffer.getMemory());
-      break;
-    case pipe::BufferKind::Gradient:
-      memory.grads += exec::bytesOf(buffer.getMemory());
-      break;
-    case pipe::BufferKind::Activation:
-      memory.activations += exec::bytesOf(buffer.getMemory()) * exec::slotsOf(program, buffer);
-      break;
-    case pipe::BufferKind::Receive:
-      memory.activations += exec::bytesOf(buffer.getMemory());
-      break;
-    case pipe::BufferKind::Input:
-    case pipe::BufferKind::Complete:
-    case pipe::BufferKind::Result:
-      break;
-    }
-  }
-  memory.workspace = memory.total - memory.params - memory.grads - memory.optimizer - memory.activations;
-  return memory;
-}
 
 LogicalResult linkStages(ModuleOp lowered, const Options &options, StringRef binDir) {
   lower::EmitOptions emitOptions;
@@ -126,13 +95,6 @@ std::error_code replaceDirectory(StringRef made, StringRef target) {
   return existed ? sys::fs::remove_directories(old) : std::error_code();
 }
 } // namespace
-
-std::vector<StageMemory> p3d::measureMemory(ModuleOp planned) {
-  std::vector<StageMemory> memory;
-  for (auto program : planned.getOps<exec::ProgramOp>())
-    memory.push_back(measureProgram(program));
-  return memory;
-}
 
 std::string p3d::libraryDirectory() {
   std::string self = sys::fs::getMainExecutable(nullptr, reinterpret_cast<void *>(&libraryDirectory));

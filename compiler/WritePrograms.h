@@ -6,9 +6,6 @@
 
 namespace p3d {
 
-/// Bytes of each stage's memory by kind, from a module after memory planning, in the order of the stages.
-std::vector<StageMemory> measureMemory(mlir::ModuleOp planned);
-
 /// The directory of base.o and the start-up files: beside the directory of p3dc.
 std::string libraryDirectory();
 

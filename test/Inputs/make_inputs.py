@@ -11,7 +11,7 @@ import struct
 import sys
 from pathlib import Path
 
-TEXT_ONLY = ["gpt2_124m"]
+TEXT_ONLY = ["gpt2_124m", "llama3_70b_scan"]
 
 
 def read(path):

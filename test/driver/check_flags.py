@@ -35,7 +35,7 @@ EFFECTS = {
     "cpu": ("x86-64", [], "bin/stage0"),
 }
 # Flags that say what is written or printed, shown by the tests of that name.
-ELSEWHERE = {"explain": "explain", "gpu-arch": "cuda", "o": "bad-output", "emit": "levels", "from": "levels", "dump": "levels", "timing": "levels", "sequence-parallel": "collectives", "plan": "plan", "timeline": "timeline", "cost-table": "timeline"}
+ELSEWHERE = {"explain": "explain", "report": "report", "gpu-arch": "cuda", "o": "bad-output", "emit": "levels", "from": "levels", "dump": "levels", "timing": "levels", "sequence-parallel": "collectives", "plan": "plan", "timeline": "timeline", "cost-table": "timeline"}
 
 
 def compile(flags, looked_at):
