@@ -15,7 +15,7 @@ struct Alternative {
 
 struct PlannedStep {
   std::vector<StageMemory> memory; ///< of each stage
-  double seconds;
+  double seconds = 0;
 };
 
 /// The plan if `imported`, the module after import, is compiled with `options`; fails, without a message, where that
