@@ -197,6 +197,8 @@ LogicalResult runLevels(ModuleOp module, Options &options, Snapshots &snapshots,
       snapshots.planned = module.clone();
     if (options.emit.empty() && name == "memory") {
       snapshots.memory = measureMemory(module, *snapshots.scheduled);
+      if (options.report)
+        progress.finish();
       if (failed(judgePlan(snapshots, options)))
         return failure();
       if (options.output.empty())
