@@ -168,12 +168,8 @@ LogicalResult runLevels(ModuleOp module, Options &options, Snapshots &snapshots,
   for (const auto &[index, level] : llvm::enumerate(levels())) {
     StringRef name = level.name;
     progress.enter(llvm::formatv("{0} (level {1} of {2})", name, index + 1, levels().size()));
-    if (started && name == "autodiff" && options.recompute == "auto") {
-      FailureOr<std::string> chosen = chooseRecompute(module, options);
-      if (failed(chosen))
-        return failure();
-      options.recompute = *chosen;
-    }
+    if (started && name == "autodiff" && failed(chooseToFit(module, options)))
+      return failure();
     if (started && failed(runLevel(module, level, options, snapshots.bug)))
       return failure();
     started |= options.from == name;

@@ -81,6 +81,15 @@ std::optional<Alternative> Replanner::plan(ArrayRef<Change> made) {
     return std::nullopt;
   found.bytes = step->memory[fullestStage(step->memory)].total;
   found.stepSeconds = step->seconds;
+  // As a compile with these flags decides.
+  if (options.deviceMemory <= 0 || found.bytes <= options.deviceMemory || changed.sequenceParallel != "auto" || options.mesh.tp == 1)
+    return found;
+  changed.sequenceParallel = "on";
+  FailureOr<PlannedStep> cut = planStep(imported, changed);
+  if (int64_t bytes = failed(cut) ? found.bytes : cut->memory[fullestStage(cut->memory)].total; bytes <= options.deviceMemory) {
+    found.bytes = bytes;
+    found.stepSeconds = cut->seconds;
+  }
   return found;
 }
 
