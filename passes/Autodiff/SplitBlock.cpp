@@ -1,4 +1,5 @@
 // A joint body, forward operations followed by backward ones, is built first; the cut between them decides what is saved.
+#include "passes/Support/Flops.h"
 #include "passes/Autodiff/SplitBlock.h"
 #include "passes/Autodiff/Sweep.h"
 #include "mlir/IR/IRMapping.h"
@@ -96,8 +97,12 @@ Value BlockDifferentiator::inBackward(Value value) {
   for (Value operand : op->getOperands())
     inBackward(operand);
   Operation *copy = builder.clone(*op, backward);
+  bool isRecomputed = copy->hasAttr(kIdAttr);
   if (Attribute id = copy->removeAttr(kIdAttr))
     copy->setAttr(kOfAttr, id);
+  // What counts the work of the model leaves it out.
+  if (isRecomputed && isa<EinsumOp, AttentionOp>(copy))
+    copy->setAttr(kRecomputedAttr, builder.getUnitAttr());
   return backward.lookup(value);
 }
 

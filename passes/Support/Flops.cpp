@@ -51,11 +51,6 @@ Flops elementFlops(Operation *op) {
   return flops;
 }
 
-/// A forward op in a backward block.
-bool isRecomputed(Operation *op) {
-  auto block = dyn_cast_or_null<BlockOp>(op->getParentOp());
-  return block && block->hasAttr(kBackwardOfAttr) && op->hasAttr(kIdAttr) && !op->hasAttr(kOfAttr);
-}
 } // namespace
 
 Flops p3d::countFlops(Operation *op) {
@@ -74,7 +69,7 @@ Flops p3d::countFlops(Operation *op) {
           })
           .Case<ConstantOp, ReshapeOp, BroadcastOp, YieldOp>([](Operation *) { return Flops(); })
           .Default([](Operation *other) { return elementFlops(other); });
-  if (isRecomputed(op)) {
+  if (op->hasAttr(kRecomputedAttr)) {
     flops.recomputed = flops.contractions + flops.attention;
     flops.fullRecomputed = flops.contractions + flops.fullAttention;
   }

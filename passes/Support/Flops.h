@@ -5,6 +5,9 @@
 
 namespace p3d {
 
+/// On a product or an attention of a backward block that repeats one of the forward block.
+inline constexpr llvm::StringLiteral kRecomputedAttr = "graph.recomputed";
+
 /// Floating-point operations by what they are for. A multiply-add counts 2.
 struct Flops {
   int64_t contractions = 0;  ///< einsums
