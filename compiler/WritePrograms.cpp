@@ -22,8 +22,10 @@ int complain(const Twine &text) {
 int complain(const Twine &path, std::error_code error) { return complain(path + ": " + error.message()); }
 
 LogicalResult linkStages(ModuleOp lowered, const Options &options, StringRef binDir) {
-  lower::EmitOptions emitOptions;
-  emitOptions.cpu = options.cpu;
+  lower::EmitOptions emitOptions, programOptions;
+  emitOptions.cpu = programOptions.cpu = options.cpu;
+  // Tasks are lists of calls, long and without loops: there is nothing to optimize.
+  programOptions.optimization = 0;
   SmallVector<lower::ObjectCode> objects(2);
   if (options.forCuda) {
     lower::KernelOptions kernelOptions{llvm::to_vector(options.gpuArchitectures), libraryDirectory()};
@@ -37,7 +39,7 @@ LogicalResult linkStages(ModuleOp lowered, const Options &options, StringRef bin
   }
   for (auto module : lowered.getOps<ModuleOp>()) {
     bool isCommon = module.getName() == "common";
-    FailureOr<lower::ObjectCode> object = lower::emitObject(module, emitOptions);
+    FailureOr<lower::ObjectCode> object = lower::emitObject(module, isCommon ? emitOptions : programOptions);
     if (failed(object))
       return failure();
     objects[isCommon ? 0 : 1] = std::move(*object);

@@ -98,7 +98,7 @@ Value CommandLowering::inSlot(exec::BufferOp buffer, int64_t stride) {
 }
 
 LogicalResult CommandLowering::lower(exec::AddressOp op) {
-  auto buffer = cast<exec::BufferOp>(SymbolTable::lookupSymbolIn(environment.program, op.getBufferAttr()));
+  auto buffer = environment.buffers->lookup<exec::BufferOp>(op.getBuffer());
   bind(op, buffer.getStride() ? inSlot(buffer, *buffer.getStride()) : llvm.offset(environment.arena, *buffer.getOffset()));
   return success();
 }
@@ -231,7 +231,7 @@ LogicalResult CommandLowering::lower(exec::AllReduceOp op) {
   SmallVector<Run> runs;
   auto placeOf = [&](Value memory) -> int64_t {
     auto address = memory.getDefiningOp<exec::AddressOp>();
-    auto buffer = address ? cast<exec::BufferOp>(SymbolTable::lookupSymbolIn(environment.program, address.getBufferAttr())) : exec::BufferOp();
+    auto buffer = address ? environment.buffers->lookup<exec::BufferOp>(address.getBuffer()) : exec::BufferOp();
     return buffer && !buffer.getStride() ? *buffer.getOffset() : -1;
   };
   SmallVector<Value> memories(op.getOuts());

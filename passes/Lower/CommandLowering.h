@@ -14,6 +14,7 @@ struct CommandEnvironment {
   mlir::Value arena, slot;
   int64_t chunk = 0;
   exec::ProgramOp program;
+  const mlir::SymbolTable *buffers = nullptr; ///< of the program
   /// Blocks and threads of each kernel where commands are enqueued on a GPU; null where they are done at once.
   mlir::DictionaryAttr launches;
 };

@@ -42,7 +42,7 @@ LogicalResult lowerFunction(exec::FunctionOp function, LlvmBuilder &llvm, Operat
 }
 
 /// void task(ctx, arena, microbatch, slot)
-FailureOr<std::string> lowerTask(exec::TaskOp task, exec::ProgramOp program, LlvmBuilder &llvm, OperationNames &names, DictionaryAttr launches) {
+FailureOr<std::string> lowerTask(exec::TaskOp task, exec::ProgramOp program, const SymbolTable &buffers, LlvmBuilder &llvm, OperationNames &names, DictionaryAttr launches) {
   std::string name = (program.getSymName() + "." + exec::nameOf(task)).str();
   Type i64 = llvm.builder.getI64Type();
   auto made = llvm.startFunction(name, {llvm.pointer, llvm.pointer, i64, i64});
@@ -53,6 +53,7 @@ FailureOr<std::string> lowerTask(exec::TaskOp task, exec::ProgramOp program, Llv
   environment.slot = made.getArgument(3);
   environment.chunk = task.getChunk();
   environment.program = program;
+  environment.buffers = &buffers;
   environment.launches = launches;
   environment.scratch = llvm.offset(environment.arena, task.getScratchOffset().value_or(0));
   if (failed(CommandLowering(llvm, names, environment).lower(task.getBody().front())))
@@ -118,8 +119,9 @@ struct LowerCommands : lower::impl::LowerCommandsBase<LowerCommands> {
       made = createModule(module, program.getSymName());
       LlvmBuilder llvm(made, program.getLoc());
       SmallVector<std::string> tasks;
+      SymbolTable buffers(program);
       for (exec::TaskOp task : runnableTasks(program)) {
-        FailureOr<std::string> name = lowerTask(task, program, llvm, names, launches);
+        FailureOr<std::string> name = lowerTask(task, program, buffers, llvm, names, launches);
         if (failed(name))
           return failure();
         tasks.push_back(*name);

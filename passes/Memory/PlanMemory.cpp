@@ -151,10 +151,11 @@ private:
       if (buffer.getKind() == pipe::BufferKind::Gradient || buffer.getKind() == pipe::BufferKind::Result)
         ordered.insert(buffer);
     };
+    SymbolTable buffers(program);
     program.walk([&](exec::AllReduceOp reduce) {
       for (Value memory : reduce.getOuts())
         if (auto address = rootOf(memory).getDefiningOp<exec::AddressOp>())
-          add(cast<exec::BufferOp>(SymbolTable::lookupSymbolIn(program, address.getBuffer())));
+          add(buffers.lookup<exec::BufferOp>(address.getBuffer()));
     });
     for (auto buffer : program.getOps<exec::BufferOp>())
       add(buffer);
@@ -181,8 +182,9 @@ private:
 
   /// Moments of the optimizer, and an f32 master of a parameter of 16 bits. Of a row of parameters each rank has those of its share.
   void addOptimizerState() {
+    const SymbolTable buffers(program);
     program.walk([&](exec::UpdateOp update) {
-      auto parameter = cast<exec::BufferOp>(SymbolTable::lookupSymbolIn(program, update.getParameterAttr()));
+      auto parameter = buffers.lookup<exec::BufferOp>(update.getParameter());
       pipe::ShareAttr share = pipe::shareOf(parameter);
       if (share && share.getRow() != update.getParameterAttr())
         return;

@@ -13,7 +13,7 @@ class TaskBufferizer {
 public:
   TaskBufferizer(pipe::TaskOp task, exec::ProgramOp program, KernelLibrary &kernels, SymbolTable &symbols,
                  const Accumulation &accumulation, ProgramForm form)
-      : task(task), program(program), receivesAhead(form.receivesAhead),
+      : task(task), program(program), buffers(program), receivesAhead(form.receivesAhead),
         region(task.getBody().front(), kernels, symbols, accumulation, form.hasEpilogues, createTask(task, program)) {}
 
   LogicalResult run() {
@@ -38,7 +38,7 @@ private:
   }
 
   /// The stage's verifier has seen to it that there is one, and that types fit.
-  exec::BufferOp buffer(StringRef name) { return cast<exec::BufferOp>(SymbolTable::lookupSymbolIn(program, name)); }
+  exec::BufferOp buffer(StringRef name) { return buffers.lookup<exec::BufferOp>(name); }
 
   /// The address of a buffer, taken once per task.
   Value address(Operation *user, StringRef name) {
@@ -83,7 +83,7 @@ private:
     for (Operation *user : source.getUsers())
       if (auto write = dyn_cast<pipe::WriteOp>(user); write && placed.contains(write))
         name = write.getBuffer();
-    auto found = dyn_cast_or_null<exec::BufferOp>(name.empty() ? nullptr : SymbolTable::lookupSymbolIn(program, name));
+    auto found = name.empty() ? exec::BufferOp() : buffer(name);
     return found && found.getKind() == pipe::BufferKind::Activation && pipe::chunkOf(found) == int64_t(task.getChunk()) && pipe::lifetimeOf(found) == pipe::Lifetime::Whole;
   }
 
@@ -99,6 +99,7 @@ private:
                                                TypeAttr(), IntegerAttr(), IntegerAttr());
     if (task.getChunk() && kind == pipe::BufferKind::Activation)
       made->setAttr(pipe::kChunkAttr, task.getChunkAttr());
+    buffers.insert(made);
     return made;
   }
 
@@ -218,6 +219,7 @@ private:
 
   pipe::TaskOp task;
   exec::ProgramOp program;
+  SymbolTable buffers; ///< of the program
   bool receivesAhead;
   RegionBufferizer region;
   DenseMap<Operation *, Value> addresses;

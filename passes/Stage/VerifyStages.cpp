@@ -148,7 +148,7 @@ LogicalResult Transfers::verify() {
 /// C4
 class BufferVerifier {
 public:
-  explicit BufferVerifier(StageOp stage, Placement placement, int64_t stages) : stage(stage), placement(placement), stages(stages) {}
+  BufferVerifier(StageOp stage, Placement placement, int64_t stages) : stage(stage), buffers(stage), placement(placement), stages(stages) {}
 
   LogicalResult verify() {
     for (TaskOp task : stage.getBody().getOps<TaskOp>())
@@ -164,7 +164,7 @@ public:
 
 private:
   LogicalResult verify(WriteOp write, TaskOp task) {
-    bool complete = stage.getBuffer(write.getBuffer()).getKind() == BufferKind::Complete;
+    bool complete = buffers.lookup<BufferOp>(write.getBuffer()).getKind() == BufferKind::Complete;
     TaskKind kind = task.getKind();
     if (complete ? kind != TaskKind::Prologue : kind != TaskKind::Forward && kind != TaskKind::Backward)
       return write.emitOpError() << "stands in a " << stringifyTaskKind(kind) << " task; complete buffers are "
@@ -175,7 +175,7 @@ private:
   }
 
   LogicalResult verify(ReadOp read, TaskOp task) {
-    BufferOp buffer = stage.getBuffer(read.getBuffer());
+    auto buffer = buffers.lookup<BufferOp>(read.getBuffer());
     if (buffer.getKind() != BufferKind::Complete && buffer.getKind() != BufferKind::Activation)
       return success();
     TaskOp writer = writers.lookup(read.getBuffer());
@@ -201,17 +201,19 @@ private:
   }
 
   StageOp stage;
+  SymbolTable buffers; ///< of the stage
   Placement placement;
   int64_t stages;
   llvm::StringMap<TaskOp> writers;
 };
 
 /// C5
-LogicalResult verifyTied(ArrayRef<StageOp> stages, BufferOp gradient) {
+LogicalResult verifyTied(ArrayRef<StageOp> stages, ArrayRef<SymbolTable> buffers, BufferOp gradient) {
   auto tied = gradient->getAttrOfType<DenseI64ArrayAttr>(kTiedStagesAttr);
-  for (StageOp other : stages) {
+  for (auto [stage, symbols] : llvm::zip(stages, buffers)) {
+    StageOp other = stage;
     bool named = tied ? llvm::is_contained(tied.asArrayRef(), other.getIndex()) : other == gradient->getParentOp();
-    BufferOp copy = other.getBuffer(gradient.getSymName());
+    auto copy = symbols.lookup<BufferOp>(gradient.getSymName());
     if (bool(copy) != named)
       return gradient.emitOpError() << (copy ? "has a copy in stage " : "lacks a copy in stage ") << other.getIndex()
                                     << ", which '" << kTiedStagesAttr << (copy ? "' does not name" : "' names");
@@ -220,9 +222,12 @@ LogicalResult verifyTied(ArrayRef<StageOp> stages, BufferOp gradient) {
 }
 
 LogicalResult verifyTied(ArrayRef<StageOp> stages) {
+  std::vector<SymbolTable> buffers;
+  for (StageOp stage : stages)
+    buffers.emplace_back(stage);
   for (StageOp stage : stages)
     for (BufferOp buffer : stage.getBody().getOps<BufferOp>())
-      if (buffer.getKind() == BufferKind::Gradient && failed(verifyTied(stages, buffer)))
+      if (buffer.getKind() == BufferKind::Gradient && failed(verifyTied(stages, buffers, buffer)))
         return failure();
   return success();
 }
