@@ -41,7 +41,15 @@ class Describer {
 public:
   Describer(exec::ProgramOp program, const OperationNames &names)
       : program(program), module(program->getParentOfType<ModuleOp>()), names(names),
-        mesh(module->getAttrOfType<dist::MeshAttr>(dist::kMeshAttr)) {}
+        mesh(module->getAttrOfType<dist::MeshAttr>(dist::kMeshAttr)) {
+    for (auto buffer : program.getOps<exec::BufferOp>()) {
+      if (auto of = buffer->getAttrOfType<FlatSymbolRefAttr>(exec::kStateOfAttr))
+        states[{of.getAttr(), buffer->getAttrOfType<StringAttr>(exec::kStateAttr)}] = buffer;
+      if (auto of = buffer->getAttrOfType<FlatSymbolRefAttr>(pipe::kOfAttr); of && buffer.getKind() == pipe::BufferKind::Gradient)
+        gradients[of.getAttr()] = buffer;
+    }
+    program.walk([&](exec::UpdateOp update) { updates[update.getParameterAttr().getAttr()] = update; });
+  }
 
   FailureOr<std::string> describe() {
     if (!mesh)
@@ -140,22 +148,13 @@ private:
     return shards;
   }
 
-  exec::BufferOp gradientOf(exec::BufferOp parameter) {
-    for (auto buffer : program.getOps<exec::BufferOp>())
-      if (auto of = buffer->getAttrOfType<FlatSymbolRefAttr>("pipe.of"); of && of.getAttr() == parameter.getSymNameAttr())
-        return buffer;
-    return {};
-  }
+  exec::BufferOp gradientOf(exec::BufferOp parameter) { return gradients.lookup(parameter.getSymNameAttr()); }
 
   int64_t stateOffset(exec::BufferOp parameter, StringRef part) {
     pipe::ShareAttr share = pipe::shareOf(parameter);
     StringAttr holder = share ? share.getRow().getAttr() : parameter.getSymNameAttr();
-    for (auto buffer : program.getOps<exec::BufferOp>()) {
-      auto of = buffer->getAttrOfType<FlatSymbolRefAttr>(exec::kStateOfAttr);
-      if (of && of.getAttr() == holder && textOf(buffer, exec::kStateAttr, "") == part)
-        return *buffer.getOffset();
-    }
-    return -1;
+    exec::BufferOp state = states.lookup({holder, StringAttr::get(holder.getContext(), part)});
+    return state ? static_cast<int64_t>(*state.getOffset()) : -1;
   }
 
   /// Whether the gradient is the sum over copies on several stages, of which another is counted.
@@ -227,14 +226,7 @@ private:
     return axes;
   }
 
-  exec::UpdateOp updateOf(exec::BufferOp parameter) {
-    exec::UpdateOp found;
-    program.walk([&](exec::UpdateOp update) {
-      if (update.getParameter() == parameter.getSymName())
-        found = update;
-    });
-    return found;
-  }
+  exec::UpdateOp updateOf(exec::BufferOp parameter) { return updates.lookup(parameter.getSymNameAttr()); }
 
   /// The dimension that dp (or mb) cuts, or -1.
   int64_t batchDim(exec::BufferOp buffer) {
@@ -392,6 +384,9 @@ private:
   ModuleOp module;
   const OperationNames &names;
   dist::MeshAttr mesh;
+  DenseMap<std::pair<StringAttr, StringAttr>, exec::BufferOp> states; ///< by the parameter and which part of its state
+  DenseMap<StringAttr, exec::BufferOp> gradients;                     ///< by the parameter
+  DenseMap<StringAttr, exec::UpdateOp> updates;                       ///< by the parameter
   int64_t globalBatch = 0, tokens = 0;
 };
 } // namespace

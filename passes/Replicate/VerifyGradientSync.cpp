@@ -25,11 +25,11 @@ constexpr StringLiteral kBuffersAttr = "buffers", kAxisAttr = "axis";
 /// C4: position of a sum of a gradient in the task.
 int rankOf(StringRef axis) { return axis.starts_with("tp") ? 0 : axis == kTied ? 1 : 2; }
 
-LogicalResult countSum(Operation *op, BufferOp buffer, StringRef axis, Sums &sums) {
-  auto &counts = sums[buffer.getSymName()];
+LogicalResult countSum(Operation *op, StringRef buffer, StringRef axis, Sums &sums) {
+  auto &counts = sums[buffer];
   for (auto &[other, count] : counts)
     if (rankOf(other) > rankOf(axis))
-      return op->emitOpError() << "sums '" << buffer.getSymName() << "' over " << axis << " after " << other
+      return op->emitOpError() << "sums '" << buffer << "' over " << axis << " after " << other
                                << "; the order is tp, tied, dp";
   ++counts[axis.str()];
   return success();
@@ -42,12 +42,11 @@ LogicalResult countSums(StageOp stage, Sums &sums, TiedOrders &orders) {
     if (op->getParentOfType<TaskOp>().getKind() != TaskKind::Synchronize)
       return op->emitOpError() << "stands outside of the synchronize task";
     if (auto tied = dyn_cast<ReduceTiedOp>(op)) {
-      BufferOp buffer = stage.getBuffer(tied.getBuffer());
-      orders[tied.getGroup()][stage.getIndex()].push_back(buffer.getSymName());
-      return countSum(op, buffer, kTied, sums);
+      orders[tied.getGroup()][stage.getIndex()].push_back(tied.getBufferAttr().getAttr());
+      return countSum(op, tied.getBuffer(), kTied, sums);
     }
     for (Attribute name : op->getAttrOfType<ArrayAttr>(kBuffersAttr))
-      if (failed(countSum(op, stage.getBuffer(cast<FlatSymbolRefAttr>(name).getValue()), op->getAttrOfType<StringAttr>(kAxisAttr), sums)))
+      if (failed(countSum(op, cast<FlatSymbolRefAttr>(name).getValue(), op->getAttrOfType<StringAttr>(kAxisAttr), sums)))
         return WalkResult::interrupt();
     return WalkResult::advance();
   });

@@ -52,7 +52,7 @@ LogicalResult verifyRead(ReadOp read) {
 
 class ShareVerifier {
 public:
-  explicit ShareVerifier(StageOp stage) : stage(stage) {}
+  explicit ShareVerifier(StageOp stage) : stage(stage), buffers(stage) {}
 
   LogicalResult run() {
     auto result = stage.walk([&](Operation *op) { return failed(visit(op)) ? WalkResult::interrupt() : WalkResult::advance(); });
@@ -67,9 +67,9 @@ public:
 
 private:
   LogicalResult visit(Operation *op) {
-    if (auto add = dyn_cast<AccumulateOp>(op); add && holdsShare(stage.getBuffer(add.getBuffer())))
-      return verifyAdded(add, stage.getBuffer(add.getBuffer()));
-    if (auto read = dyn_cast<ReadOp>(op); read && holdsShare(stage.getBuffer(read.getBuffer())))
+    if (auto add = dyn_cast<AccumulateOp>(op); add && holdsShare(buffers.lookup<BufferOp>(add.getBuffer())))
+      return verifyAdded(add, buffers.lookup<BufferOp>(add.getBuffer()));
+    if (auto read = dyn_cast<ReadOp>(op); read && holdsShare(buffers.lookup<BufferOp>(read.getBuffer())))
       return verifyRead(read);
     if (auto update = dyn_cast<UpdateOp>(op))
       return visitUpdate(update);
@@ -80,7 +80,7 @@ private:
 
   /// C5
   LogicalResult visitUpdate(UpdateOp update) {
-    ShareAttr gradient = shareOf(stage.getBuffer(update.getGradient())), parameter = shareOf(stage.getBuffer(update.getParameter()));
+    ShareAttr gradient = shareOf(buffers.lookup<BufferOp>(update.getGradient())), parameter = shareOf(buffers.lookup<BufferOp>(update.getParameter()));
     updated.insert(update.getParameter());
     if (!gradient && !parameter)
       return success();
@@ -107,6 +107,7 @@ private:
   }
 
   StageOp stage;
+  SymbolTable buffers; ///< of the stage
   llvm::StringSet<> updated;
   llvm::StringMap<int64_t> gathers;
 };

@@ -54,11 +54,10 @@ def try_memory(family, recompute, stages, zero):
         expected = int(KEPT[family, recompute] * 2 * SEQUENCE * HIDDEN / TP) * LAYERS // stages * live
         # What a transfer sends has a buffer beside. The last stage keeps the head's input, what its norm makes, and logits as well.
         hidden = 2 * SEQUENCE * HIDDEN // TP
-        beside = hidden * ((stage > 0) + (stage < stages - 1))
-        if stage == stages - 1:
-            beside += 4 * SEQUENCE * COMMON["vocab_size"] // TP + hidden * (2 if recompute == "none" else 1)
-        planned = memory[stage]["activations"] - beside * live
-        formula = manifest["activations_formula"][stage]
+        transfers = hidden * ((stage > 0) + (stage < stages - 1))
+        head = 4 * SEQUENCE * COMMON["vocab_size"] // TP + hidden * (2 if recompute == "none" else 1) if stage == stages - 1 else 0
+        planned = memory[stage]["activations"] - (transfers + head) * live
+        formula = manifest["activations_formula"][stage] - head * live
         right = formula == expected and abs(planned - expected) <= 0.01 * expected
         text = f"{family} {recompute} zero={zero} stage {stage} of {stages}: formula {expected}, manifest {formula}, planned {planned}, {planned / expected - 1:+.2%}"
         if family == "llama":
