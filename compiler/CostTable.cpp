@@ -1,7 +1,6 @@
 #include "compiler/CostTable.h"
+#include "passes/Support/JsonFile.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/JSON.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 using namespace p3d;
 namespace json = llvm::json;
@@ -12,16 +11,10 @@ public:
   Reader(llvm::StringRef path, int64_t stages) : path(path), stages(stages) {}
 
   llvm::Expected<CostTable> run() {
-    auto text = llvm::MemoryBuffer::getFile(path);
-    if (!text)
-      return fail(text.getError().message());
-    llvm::Expected<json::Value> value = json::parse((*text)->getBuffer());
-    if (!value)
-      return fail(llvm::toString(value.takeError()));
-    const json::Object *table = value->getAsObject();
+    llvm::Expected<json::Object> table =
+        readJsonObject(path, "{\"F\": 0.018, \"B\": 0.018, \"W\": 0.009, \"comm\": 0.0006}, in seconds");
     if (!table)
-      return fail(
-          "holds no JSON object; expected {\"F\": 0.018, \"B\": 0.018, \"W\": 0.009, \"comm\": 0.0006}, in seconds");
+      return fail(llvm::toString(table.takeError()));
     CostTable costs;
     std::vector<double> communication;
     struct Field {

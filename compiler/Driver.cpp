@@ -129,15 +129,16 @@ ManifestInputs manifestInputs(const Snapshots &snapshots, const Options &options
 }
 
 /// Prints the report if it is asked for, then complains if the plan does not fit its devices.
-LogicalResult judgePlan(Snapshots &snapshots, const Options &options) {
+LogicalResult judgePlan(Snapshots &snapshots, const Options &options, Progress &progress) {
   std::optional<Replanner> replanner;
   if (snapshots.imported)
-    replanner.emplace(*snapshots.imported, *snapshots.scheduled, options);
+    replanner.emplace(*snapshots.imported, *snapshots.scheduled, options, progress);
   if (options.report) {
     Report report = makeReport(*snapshots.scheduled, manifestInputs(snapshots, options));
     report.deviceMemory = options.deviceMemory;
     if (replanner)
       report.alternatives = replanner->singles();
+    progress.finish();
     if (options.reportAsJson)
       llvm::outs() << llvm::formatv("{0:2}", llvm::json::Value(toJson(report, options.cluster))) << "\n";
     else
@@ -193,9 +194,7 @@ LogicalResult runLevels(ModuleOp module, Options &options, Snapshots &snapshots,
       snapshots.planned = module.clone();
     if (options.emit.empty() && name == "memory") {
       snapshots.memory = measureMemory(module, *snapshots.scheduled);
-      if (options.report)
-        progress.finish();
-      if (failed(judgePlan(snapshots, options)))
+      if (failed(judgePlan(snapshots, options, progress)))
         return failure();
       if (options.output.empty())
         return success(); // only to be reported

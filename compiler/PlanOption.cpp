@@ -1,8 +1,7 @@
 #include "compiler/PlanOption.h"
+#include "passes/Support/JsonFile.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/JSON.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 using namespace p3d;
 using llvm::formatv;
@@ -16,20 +15,14 @@ public:
   explicit Reader(llvm::StringRef path) : path(path) {}
 
   llvm::Expected<PlannedFlags> run() {
-    auto text = llvm::MemoryBuffer::getFile(path);
-    if (!text)
-      return fail(text.getError().message());
-    llvm::Expected<json::Value> value = json::parse((*text)->getBuffer());
-    if (!value)
-      return fail(llvm::toString(value.takeError()));
-    whole = std::move(*value);
-    plan = whole.getAsObject();
-    if (!plan)
-      return fail("holds no JSON object; expected a plan.json as p3dc writes it");
-    for (auto &[key, field] : *plan)
+    llvm::Expected<json::Object> read = readJsonObject(path, "a plan.json as p3dc writes it");
+    if (!read)
+      return fail(llvm::toString(read.takeError()));
+    plan = std::move(*read);
+    for (auto &[key, field] : plan)
       if (!llvm::is_contained(kFields, llvm::StringRef(key)))
         return fail(formatv("field \"{0}\" is unknown; a plan has {1}", key.str(), llvm::join(llvm::ArrayRef(kFields), ", ")));
-    if (plan->getInteger("version") != 1)
+    if (plan.getInteger("version") != 1)
       return fail("expected \"version\": 1");
     PlannedFlags flags;
     if (llvm::Error error = readMesh(flags.mesh))
@@ -57,7 +50,7 @@ private:
   llvm::Error fail(const llvm::Twine &text) const { return llvm::createStringError("--plan=" + path + ": " + text); }
 
   llvm::Error readMesh(std::string &flag) const {
-    const json::Value *value = plan->get("mesh");
+    const json::Value *value = plan.get("mesh");
     const json::Object *mesh = value ? value->getAsObject() : nullptr;
     if (!value)
       return llvm::Error::success();
@@ -72,7 +65,7 @@ private:
   }
 
   llvm::Error readText(llvm::StringRef field, std::string &flag) const {
-    const json::Value *value = plan->get(field);
+    const json::Value *value = plan.get(field);
     if (value && !value->getAsString())
       return fail(formatv("field \"{0}\" is no text", field));
     flag = value ? value->getAsString()->str() : "";
@@ -81,7 +74,7 @@ private:
 
   /// The actions of each stage, as the lines of a schedule's text.
   llvm::Error readOrder(std::string &text) const {
-    const json::Value *value = plan->get("order");
+    const json::Value *value = plan.get("order");
     json::Array none;
     for (const json::Value &line : value && value->getAsArray() ? *value->getAsArray() : none)
       if (auto actions = line.getAsString())
@@ -93,7 +86,7 @@ private:
 
   /// A whole number, or a list of them.
   llvm::Error readNumbers(llvm::StringRef field, std::string &flag) const {
-    const json::Value *value = plan->get(field);
+    const json::Value *value = plan.get(field);
     if (!value)
       return llvm::Error::success();
     json::Array one{*value};
@@ -108,8 +101,7 @@ private:
   }
 
   llvm::StringRef path;
-  json::Value whole = nullptr;
-  const json::Object *plan = nullptr;
+  json::Object plan;
 };
 } // namespace
 

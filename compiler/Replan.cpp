@@ -34,8 +34,8 @@ size_t p3d::fullestStage(ArrayRef<StageMemory> memory) {
   return llvm::max_element(memory, [](auto &a, auto &b) { return a.total < b.total; }) - memory.begin();
 }
 
-Replanner::Replanner(ModuleOp imported, ModuleOp scheduled, const Options &options)
-    : imported(imported), options(options) {
+Replanner::Replanner(ModuleOp imported, ModuleOp scheduled, const Options &options, Progress &progress)
+    : imported(imported), options(options), progress(progress) {
   auto mesh = scheduled->getAttrOfType<dist::MeshAttr>(dist::kMeshAttr);
   auto add = [&](llvm::StringLiteral flag, StringRef value, auto make) {
     changes.push_back({flag, value.str(), make});
@@ -73,8 +73,9 @@ std::optional<Alternative> Replanner::plan(ArrayRef<Change> made) {
     change.make(changed, change.value);
     found.flags += (found.flags.empty() ? "--" : " --") + change.flag.str() + "=" + change.value;
   }
-  if (llvm::errs().is_displayed())
-    llvm::errs() << "planning with " << found.flags << "\n"; // unreachable from input: for a terminal
+  // not messages: what a terminal shows meanwhile
+  progress.enter("planning with " + found.flags);
+
   // What is not possible is no alternative.
   FailureOr<PlannedStep> step = planStep(imported, changed);
   if (failed(step))

@@ -3,6 +3,7 @@
 
 #include "compiler/Manifest.h"
 #include "compiler/Options.h"
+#include "compiler/Progress.h"
 
 namespace p3d {
 
@@ -28,7 +29,8 @@ size_t fullestStage(llvm::ArrayRef<StageMemory> memory);
 class Replanner {
 public:
   /// `imported` is the module after the level import, `scheduled` the plan with the flags given. Neither is changed.
-  Replanner(mlir::ModuleOp imported, mlir::ModuleOp scheduled, const Options &options);
+  /// `progress` shows what is planned.
+  Replanner(mlir::ModuleOp imported, mlir::ModuleOp scheduled, const Options &options, Progress &progress);
 
   /// Each change of one flag that is legal here, those that cost the least time first.
   const std::vector<Alternative> &singles();
@@ -46,6 +48,7 @@ private:
 
   mlir::ModuleOp imported;
   const Options &options;
+  Progress &progress;
   std::vector<Change> changes;
   std::optional<std::vector<Alternative>> known;
 };

@@ -72,6 +72,40 @@ int64_t p3d::exec::firstSlotOf(ProgramOp program, int64_t chunk) {
   return std::accumulate(before.begin(), before.end(), int64_t(0));
 }
 
+static std::optional<p3d::pipe::TaskKind> kindOf(char letter) {
+  switch (letter) {
+  case 'P':
+    return p3d::pipe::TaskKind::Prologue;
+  case 'F':
+    return p3d::pipe::TaskKind::Forward;
+  case 'B':
+    return p3d::pipe::TaskKind::Backward;
+  case 'W':
+    return p3d::pipe::TaskKind::WeightGradient;
+  case 'S':
+    return p3d::pipe::TaskKind::Synchronize;
+  case 'U':
+    return p3d::pipe::TaskKind::Update;
+  }
+  return std::nullopt;
+}
+
+std::optional<Action> p3d::exec::parseAction(ProgramOp program, StringRef text) {
+  std::optional<p3d::pipe::TaskKind> kind = text.empty() ? std::nullopt : kindOf(text.front());
+  auto [microbatch, chunk] = text.drop_front(text.empty() ? 0 : 1).split('.');
+  if (!kind)
+    return std::nullopt;
+  Action action{*kind};
+  if ((!microbatch.empty() && microbatch.getAsInteger(10, action.microbatch)) || (!chunk.empty() && chunk.getAsInteger(10, action.chunk)) ||
+      action.chunk < 0 || action.chunk >= int64_t(program.getSlots().size()))
+    return std::nullopt;
+  return action;
+}
+
+int64_t p3d::exec::slotOf(ProgramOp program, Action action) {
+  return firstSlotOf(program, action.chunk) + action.microbatch % program.getSlots()[action.chunk];
+}
+
 int64_t p3d::exec::bytesOf(MemRefType type) {
   return type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
 }

@@ -52,12 +52,20 @@ namespace p3d::exec {
 /// "forward", of another chunk than the first "forward.1".
 std::string taskName(pipe::TaskKind kind, int64_t chunk);
 inline std::string nameOf(TaskOp task) { return taskName(task.getKind(), task.getChunk()); }
-/// Whether an activation lives from the backward task to the weight gradients alone, in slots of its own.
-inline bool isFromBackward(BufferOp activation) { return activation->hasAttr(pipe::kFromBackwardAttr); }
 /// Whether a transfer of the task's pass goes the other way than between stages without chunks: forward to an earlier
 /// stage, or backward to a later one.
 bool isTurned(mlir::Operation *transfer);
 /// How many slots an activation has, and the number of the first among the slots of all chunks.
 int64_t slotsOf(ProgramOp program, BufferOp activation);
 int64_t firstSlotOf(ProgramOp program, int64_t chunk);
+
+/// An entry of `order`: the task, and where it is none of a microbatch the first one's.
+struct Action {
+  pipe::TaskKind kind;
+  int64_t microbatch = 0, chunk = 0;
+};
+/// "P", "F0", "B0.1", "S"; none for other texts, or a chunk that the program lacks.
+std::optional<Action> parseAction(ProgramOp program, llvm::StringRef text);
+/// The slot of the action's microbatch among those of all chunks.
+int64_t slotOf(ProgramOp program, Action action);
 } // namespace p3d::exec

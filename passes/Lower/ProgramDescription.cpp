@@ -343,39 +343,18 @@ private:
     return result;
   }
 
-  static std::optional<pipe::TaskKind> kindOf(char letter) {
-    switch (letter) {
-    case 'P':
-      return pipe::TaskKind::Prologue;
-    case 'F':
-      return pipe::TaskKind::Forward;
-    case 'B':
-      return pipe::TaskKind::Backward;
-    case 'W':
-      return pipe::TaskKind::WeightGradient;
-    case 'S':
-      return pipe::TaskKind::Synchronize;
-    case 'U':
-      return pipe::TaskKind::Update;
-    }
-    return std::nullopt;
-  }
-
   /// Actions as [task, microbatch, slot]; actions without commands are left out. The update itself is the runtime's; what its task has comes after.
   LogicalResult describeOrder(json::Array &order, json::Array &afterUpdate) {
     auto tasks = runnableTasks(program);
     for (Attribute attribute : program.getOrder() ? program.getOrder()->getValue() : ArrayRef<Attribute>()) {
-      StringRef action = cast<StringAttr>(attribute).getValue();
-      auto kind = action.empty() ? std::nullopt : kindOf(action[0]);
-      auto [microbatchText, chunkText] = action.drop_front(action.empty() ? 0 : 1).split('.');
-      int64_t microbatch = 0, chunk = 0, chunks = program.getSlots().size();
-      if (!kind || (!microbatchText.empty() && microbatchText.getAsInteger(10, microbatch)) || (!chunkText.empty() && chunkText.getAsInteger(10, chunk)) ||
-          chunk < 0 || chunk >= chunks)
-        return program.emitOpError() << "has an action '" << action << "'; expected P, F<n>, B<n>, W<n>, S or U, with .<chunk> behind n of another chunk than the first";
-      auto *task = llvm::find_if(tasks, [&](exec::TaskOp task) { return task.getKind() == *kind && int64_t(task.getChunk()) == chunk; });
+      StringRef text = cast<StringAttr>(attribute).getValue();
+      std::optional<exec::Action> action = exec::parseAction(program, text);
+      if (!action)
+        return program.emitOpError() << "has an action '" << text << "'; expected P, F<n>, B<n>, W<n>, S or U, with .<chunk> behind n of another chunk than the first";
+      auto *task = llvm::find_if(tasks, [&](exec::TaskOp task) { return task.getKind() == action->kind && int64_t(task.getChunk()) == action->chunk; });
       if (task != tasks.end())
-        (*kind == pipe::TaskKind::Update ? afterUpdate : order)
-            .push_back(json::Array{static_cast<int64_t>(task - tasks.begin()), microbatch, exec::firstSlotOf(program, chunk) + microbatch % program.getSlots()[chunk]});
+        (action->kind == pipe::TaskKind::Update ? afterUpdate : order)
+            .push_back(json::Array{static_cast<int64_t>(task - tasks.begin()), action->microbatch, exec::slotOf(program, *action)});
     }
     return success();
   }

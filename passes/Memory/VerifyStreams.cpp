@@ -146,33 +146,29 @@ class ProgramSimulation {
 public:
   ProgramSimulation(exec::ProgramOp program, const SymbolTable &symbols) : program(program), symbols(symbols), streams(symbols, program.getIndex()) {
     for (auto task : program.getOps<exec::TaskOp>())
-      tasks[{pipe::stringifyTaskKind(task.getKind()).front(), task.getChunk()}] = task;
+      tasks[{task.getKind(), task.getChunk()}] = task;
     program.walk([&](exec::RecordOp record) { streams.expect(record.getEvent()); });
   }
 
   LogicalResult run() {
     for (Attribute attribute : program.getOrder() ? program.getOrder()->getValue() : ArrayRef<Attribute>()) {
-      StringRef action = cast<StringAttr>(attribute).getValue();
-      int64_t microbatch = 0, chunk = 0;
-      // The verifier of the schedule has read it: a letter for the task, the microbatch, and perhaps the chunk.
-      auto [microbatchText, chunkText] = action.drop_front().split('.');
-      microbatchText.getAsInteger(10, microbatch);
-      chunkText.getAsInteger(10, chunk);
-      auto task = tasks.find({llvm::toLower(action.front()), chunk});
-      if (task != tasks.end() && failed(runTask(task->second, microbatch)))
+      // The verifier of the schedule has read it.
+      std::optional<exec::Action> action = exec::parseAction(program, cast<StringAttr>(attribute).getValue());
+      auto task = action ? tasks.find({action->kind, action->chunk}) : tasks.end();
+      if (task != tasks.end() && failed(runTask(task->second, *action)))
         return failure();
     }
     return streams.checkEnd("program");
   }
 
 private:
-  LogicalResult runTask(exec::TaskOp task, int64_t microbatch) {
-    int64_t slot = exec::firstSlotOf(program, task.getChunk()) + microbatch % program.getSlots()[task.getChunk()];
+  LogicalResult runTask(exec::TaskOp task, exec::Action action) {
+    int64_t slot = exec::slotOf(program, action);
     // Before a forward takes a slot, the runtime waits for what was sent from it.
     if (auto sent = sends.find(slot); sent != sends.end() && task.getKind() == pipe::TaskKind::Forward)
       join(streams.clockOf(exec::Stream::Compute), sent->second);
     return streams.run(task.getBody().front(), [&](exec::Command command) {
-      LogicalResult result = streams.enqueue(command, placed(accessesOf(command, symbols), task, microbatch));
+      LogicalResult result = streams.enqueue(command, placed(accessesOf(command, symbols), task, action.microbatch));
       if (isOrderedByRuntime(command))
         join(sends[slot], streams.clockOf(streamOf(command, program.getIndex())));
       return result;
@@ -201,7 +197,7 @@ private:
   exec::ProgramOp program;
   const SymbolTable &symbols;
   Streams streams;
-  std::map<std::pair<char, int64_t>, exec::TaskOp> tasks; ///< by their letter in the order, and the chunk
+  std::map<std::pair<pipe::TaskKind, int64_t>, exec::TaskOp> tasks; ///< by kind and chunk
   std::map<int64_t, Clock> sends;                         ///< by slot among those of all chunks: what was sent from it
 };
 

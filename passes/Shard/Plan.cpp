@@ -1,10 +1,9 @@
 #include "passes/Shard/Plan.h"
+#include "passes/Support/JsonFile.h"
 #include "passes/Support/ParameterNames.h"
 #include "passes/Support/Pieces.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/JSON.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Regex.h"
 #include <map>
 
@@ -47,15 +46,9 @@ public:
       : classes(classes), arguments(argumentsOf(module)), location(FileLineColLoc::get(module.getContext(), path, 1, 1)), path(path) {}
 
   FailureOr<SmallVector<PlannedCut>> run() {
-    auto text = llvm::MemoryBuffer::getFile(path);
-    if (!text)
-      return fail() << text.getError().message();
-    llvm::Expected<json::Value> value = json::parse((*text)->getBuffer());
-    if (!value)
-      return fail() << llvm::toString(value.takeError());
-    json::Object *plan = value->getAsObject();
+    llvm::Expected<json::Object> plan = readJsonObject(path, "a plan.json as p3dc writes it");
     if (!plan)
-      return fail() << "holds no JSON object; expected a plan.json as p3dc writes it";
+      return fail() << llvm::toString(plan.takeError());
     if (json::Value *list = plan->get("classes"); list && failed(readClasses(*list)))
       return failure();
     if (json::Value *shardings = plan->get("sharding"); shardings && failed(readShardings(*shardings)))
