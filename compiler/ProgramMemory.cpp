@@ -31,10 +31,10 @@ llvm::StringMap<std::string> makersOf(ModuleOp scheduled, StringRef stage) {
 }
 
 /// The name of the parameter that `buffer` is, or is the gradient or a state of.
-std::string parameterName(exec::ProgramOp program, exec::BufferOp buffer) {
+std::string parameterName(const SymbolTable &buffers, exec::BufferOp buffer) {
   for (StringRef link : {StringRef(exec::kStateOfAttr), StringRef(pipe::kOfAttr)})
     if (auto of = buffer->getAttrOfType<FlatSymbolRefAttr>(link))
-      if (auto parameter = dyn_cast_or_null<exec::BufferOp>(SymbolTable::lookupSymbolIn(program, of.getAttr())))
+      if (auto parameter = buffers.lookup<exec::BufferOp>(of.getValue()))
         buffer = parameter;
   auto name = buffer->getAttrOfType<StringAttr>(graph::kNameAttr);
   return (name ? name : buffer.getSymNameAttr()).str();
@@ -54,7 +54,7 @@ std::string withoutNumbers(StringRef name) {
 /// Walks the buffers of one program, each with its bytes and its holder.
 class Measurement {
 public:
-  Measurement(exec::ProgramOp program, ModuleOp scheduled) : program(program) {
+  Measurement(exec::ProgramOp program, ModuleOp scheduled) : program(program), buffers(program) {
     if (scheduled)
       makers = makersOf(scheduled, program.getSymName());
   }
@@ -85,7 +85,7 @@ private:
   };
 
   void addWeight(exec::BufferOp buffer, int64_t bytes) {
-    std::string name = parameterName(program, buffer);
+    std::string name = parameterName(buffers, buffer);
     Weights &weights = heldByWeights[withoutNumbers(name)];
     if (!llvm::is_contained(weights.names, name))
       weights.names.push_back(name);
@@ -127,6 +127,7 @@ private:
   }
 
   exec::ProgramOp program;
+  SymbolTable buffers;
   llvm::StringMap<std::string> makers;
   StageMemory memory;
   std::map<std::string, Weights> heldByWeights;

@@ -56,11 +56,13 @@ public:
       : module(module), mesh(module->getAttrOfType<MeshAttr>(kMeshAttr)), visit(visit) {}
 
   void run() {
-    for (StageOp stage : module.getOps<StageOp>())
+    for (StageOp stage : module.getOps<StageOp>()) {
+      buffers.emplace(stage);
       for (TaskOp task : stage.getBody().getOps<TaskOp>()) {
         at = {stage, task.getKind(), int64_t(task.getChunk()), {}};
         visitBody(task.getBody().front());
       }
+    }
     if (mesh)
       visitNorms();
   }
@@ -97,7 +99,7 @@ private:
         .Case([&](ReduceSharesOp reduce) { visitBuffers(reduce, reduce.getBuffers(), "reduce_scatter", reduce.getAxis(), 1); })
         .Case([&](GatherSharesOp gather) { visitBuffers(gather, gather.getBuffers(), "all_gather", gather.getAxis(), 1); })
         .Case([&](ReduceTiedOp tied) {
-          Type type = at.stage.getBuffer(tied.getBuffer()).getType();
+          Type type = buffers->lookup<BufferOp>(tied.getBuffer()).getType();
           add(op, "all_reduce", "tied", tied.getStages().size(), 2, countBytes(type), type);
         })
         .Case([&](SendOp send) {
@@ -112,7 +114,7 @@ private:
     int64_t bytes = 0;
     Type type;
     for (auto name : names.getAsRange<FlatSymbolRefAttr>()) {
-      type = at.stage.getBuffer(name.getValue()).getType();
+      type = buffers->lookup<BufferOp>(name.getValue()).getType();
       bytes += countBytes(type);
     }
     if (auto axis = symbolizeAxis(over))
@@ -146,6 +148,7 @@ private:
   MeshAttr mesh;
   llvm::function_ref<void(const Message &)> visit;
   Place at{};
+  std::optional<SymbolTable> buffers; ///< of the stage
 };
 
 struct Volume {

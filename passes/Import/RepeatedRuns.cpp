@@ -1,4 +1,6 @@
 #include "passes/Import/RepeatedRuns.h"
+#include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace llvm;
@@ -6,20 +8,26 @@ using namespace p3d::import;
 
 namespace {
 
-using Key = hash_code Segment::*;
+/// For each segment a number that equal ones have in common.
+using Keys = std::vector<unsigned>;
 using Layers = SmallVector<std::pair<size_t, size_t>>;
 
 /// Segments [begin, end) repeat with the period; `end - begin` need not be a multiple of it.
 struct Run {
   size_t begin = 0, end = 0, period = 0;
-  Key key = &Segment::exact;
   size_t layers() const { return period ? (end - begin) / period : 0; }
   size_t leftover() const { return (end - begin) % period; }
 };
 
 class RunFinder {
 public:
-  explicit RunFinder(ArrayRef<Segment> segments) : segments(segments) {}
+  explicit RunFinder(ArrayRef<Segment> segments)
+      : segments(segments), exact(number(&Segment::exact)), alike(number(&Segment::alike)) {
+    for (const Segment &segment : segments) {
+      parametersBefore.push_back(parametersBefore.back() + segment.parameters.size());
+      contractionsBefore.push_back(contractionsBefore.back() + segment.contractions);
+    }
+  }
 
   Layers find() {
     search(0, segments.size());
@@ -28,17 +36,32 @@ public:
   }
 
 private:
+  Keys number(hash_code Segment::*key) const {
+    DenseMap<size_t, unsigned> numbers;
+    Keys keys;
+    for (const Segment &segment : segments)
+      keys.push_back(numbers.try_emplace(segment.*key, numbers.size()).first->second);
+    return keys;
+  }
+
+  /// The distances between equal segments of [begin, end): no other period makes a run.
+  static BitVector distances(const Keys &keys, size_t begin, size_t end) {
+    BitVector found(end - begin);
+    std::vector<SmallVector<size_t>> places(keys.size());
+    for (size_t i = begin; i < end; ++i) {
+      for (size_t before : places[keys[i]])
+        found.set(i - before);
+      places[keys[i]].push_back(i);
+    }
+    return found;
+  }
+
   size_t operations(size_t first, size_t count) const { return segments[first + count - 1].end - segments[first].begin; }
 
   bool multiplies(size_t first, size_t count) const {
-    return llvm::any_of(segments.slice(first, count), [](const Segment &s) { return s.contractions > 0; });
+    return contractionsBefore[first + count] > contractionsBefore[first];
   }
-  size_t parameters(size_t first, size_t count) const {
-    size_t total = 0;
-    for (const Segment &segment : segments.slice(first, count))
-      total += segment.parameters.size();
-    return total;
-  }
+  size_t parameters(size_t first, size_t count) const { return parametersBefore[first + count] - parametersBefore[first]; }
 
   /// Whether the segments behind the last whole period of `run` are one more layer: they lack nothing that has a parameter.
   bool endsInLayer(const Run &run, size_t start) const {
@@ -59,13 +82,13 @@ private:
   Run longest(size_t begin, size_t end) const {
     Run best;
     size_t covered = 0;
-    for (Key key : {&Segment::exact, &Segment::alike})
-      for (size_t period = 1; period < end - begin; ++period)
+    for (const Keys *keys : {&exact, &alike})
+      for (size_t period : distances(*keys, begin, end).set_bits())
         for (size_t i = begin; i + period < end;) {
           size_t stop = i;
-          while (stop + period < end && segments[stop].*key == segments[stop + period].*key)
+          while (stop + period < end && (*keys)[stop] == (*keys)[stop + period])
             ++stop;
-          Run run{i, stop + period, period, key};
+          Run run{i, stop + period, period};
           if (stop > i && coverage(run) > covered && multiplies(i, period)) {
             best = run;
             covered = coverage(run);
@@ -140,7 +163,7 @@ private:
     size_t done = begin;
     for (size_t i = begin; i + run.period <= end;) {
       bool occurs = llvm::all_of(llvm::seq<size_t>(0, run.period), [&](size_t k) {
-        return segments[i + k].exact == segments[first + k].exact;
+        return exact[i + k] == exact[first + k];
       });
       if (!occurs) {
         ++i;
@@ -154,6 +177,8 @@ private:
   }
 
   ArrayRef<Segment> segments;
+  Keys exact, alike;
+  std::vector<size_t> parametersBefore{0}, contractionsBefore{0}; ///< each segment, and in all
   Layers layers;
   size_t periodOperations = 0;
 };

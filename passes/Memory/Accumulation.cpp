@@ -6,8 +6,8 @@ using namespace mlir;
 using namespace p3d;
 using namespace p3d::memory;
 
-pipe::BufferOp p3d::memory::bufferOf(pipe::AccumulateOp op) {
-  return op->getParentOfType<pipe::StageOp>().getBuffer(op.getBuffer());
+pipe::BufferOp Accumulation::bufferOf(pipe::AccumulateOp op) {
+  return symbols.lookupSymbolIn<pipe::BufferOp>(op->getParentOfType<pipe::StageOp>(), op.getBufferAttr().getAttr());
 }
 
 bool p3d::memory::takesParts(Type element) {
@@ -15,17 +15,17 @@ bool p3d::memory::takesParts(Type element) {
   return type && type.getWidth() >= 32;
 }
 
-/// The only use of `value`, if it adds it to a float accumulator.
-static pipe::AccumulateOp onlyAccumulate(Value value) {
+pipe::AccumulateOp Accumulation::onlyAccumulate(Value value) {
   if (!value.hasOneUse())
     return {};
   auto op = dyn_cast<pipe::AccumulateOp>(*value.getUsers().begin());
-  return op && bufferOf(op) && takesParts(bufferOf(op).getTensorType().getElementType()) ? op : pipe::AccumulateOp();
+  pipe::BufferOp buffer = op ? bufferOf(op) : pipe::BufferOp();
+  return buffer && takesParts(buffer.getTensorType().getElementType()) ? op : pipe::AccumulateOp();
 }
 
 Accumulation::Accumulation(ModuleOp module) {
   module.walk([&](graph::CallOp call) {
-    if (auto block = module.lookupSymbol<graph::BlockOp>(call.getCallee()))
+    if (auto block = symbols.lookupSymbolIn<graph::BlockOp>(module, call.getCalleeAttr().getAttr()))
       add(call, block);
   });
 }

@@ -17,6 +17,12 @@ public:
 
 private:
   void add(graph::CallOp call, graph::BlockOp block);
+  /// Of the stage around `op`.
+  pipe::BufferOp bufferOf(pipe::AccumulateOp op);
+  /// The only use of `value`, if it adds it to a float accumulator.
+  pipe::AccumulateOp onlyAccumulate(mlir::Value value);
+
+  mlir::SymbolTableCollection symbols;
 
   /// For each result of each block that is called.
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Type>> elements;
@@ -24,8 +30,5 @@ private:
 
 /// Whether parts of a sum may be added to memory of this type one after the other; one of 16 bits is to be rounded once for each sum.
 bool takesParts(mlir::Type element);
-
-/// The buffer of the stage around `op`.
-pipe::BufferOp bufferOf(pipe::AccumulateOp op);
 
 } // namespace p3d::memory

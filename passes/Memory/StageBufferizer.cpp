@@ -1,6 +1,7 @@
 #include "dialects/Pipe/Lifetime.h"
 #include "passes/Memory/StageBufferizer.h"
 #include "passes/Memory/RegionBufferizer.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -14,7 +15,10 @@ public:
   TaskBufferizer(pipe::TaskOp task, exec::ProgramOp program, KernelLibrary &kernels, SymbolTable &symbols,
                  const Accumulation &accumulation, ProgramForm form)
       : task(task), program(program), buffers(program), receivesAhead(form.receivesAhead),
-        region(task.getBody().front(), kernels, symbols, accumulation, form.hasEpilogues, createTask(task, program)) {}
+        region(task.getBody().front(), kernels, symbols, accumulation, form.hasEpilogues, createTask(task, program)) {
+    for (auto read : task.getBody().front().getOps<pipe::ReadOp>())
+      reads.insert(read.getBuffer());
+  }
 
   LogicalResult run() {
     for (Operation &op : task.getBody().front())
@@ -55,7 +59,7 @@ private:
   LogicalResult placeOperands(Operation *op) {
     if (auto write = dyn_cast<pipe::WriteOp>(op)) {
       Value to = address(op, write.getBuffer());
-      if (!isReadBefore(op, write.getBuffer()) && !comesAhead(write.getValue()) && region.place(write.getValue(), to))
+      if (!reads.contains(write.getBuffer()) && !comesAhead(write.getValue()) && region.place(write.getValue(), to))
         placed.insert(op);
     } else if (auto accumulate = dyn_cast<pipe::AccumulateOp>(op)) {
       Value to = address(op, accumulate.getBuffer());
@@ -106,9 +110,6 @@ private:
   /// Of the buffer of a transfer.
   std::string nameOf(StringRef what, int64_t channel) { return (what + "." + Twine(channel) + "." + stringifyTaskKind(task.getKind())).str(); }
 
-  bool isReadBefore(Operation *op, StringRef name) {
-    return llvm::any_of(task.getBody().front().getOps<pipe::ReadOp>(), [&](pipe::ReadOp read) { return read.getBuffer() == name; });
-  }
 
   LogicalResult bufferize(Operation *op) {
     return TypeSwitch<Operation *, LogicalResult>(op)
@@ -127,7 +128,7 @@ private:
   LogicalResult emit(pipe::WriteOp op) {
     exec::BufferOp to = buffer(op.getBuffer());
     assert(to.getMemory() == exec::memoryType(graph::tensorType(op.getValue())) && "the stage is verified");
-    if (isReadBefore(op, op.getBuffer()))
+    if (reads.contains(op.getBuffer()))
       return op.emitOpError() << "sets '" << op.getBuffer() << "', which the same task reads; a task reads the values of earlier tasks";
     if (placed.contains(op))
       return success();
@@ -224,6 +225,7 @@ private:
   RegionBufferizer region;
   DenseMap<Operation *, Value> addresses;
   DenseSet<Operation *> placed;
+  llvm::StringSet<> reads; ///< buffers that the task reads
 };
 
 exec::ProgramOp createProgram(pipe::StageOp stage) {

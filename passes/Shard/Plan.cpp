@@ -31,13 +31,23 @@ SmallVector<Argument> argumentsOf(ModuleOp module) {
   return arguments;
 }
 
-/// Whether `name` is `pattern` with numbers in the place of each `*`.
-bool matches(StringRef pattern, StringRef name) {
-  SmallVector<StringRef> texts;
-  pattern.split(texts, '*');
-  std::string regex = llvm::join(llvm::map_range(texts, [](StringRef text) { return llvm::Regex::escape(text); }), "[0-9]+");
-  return llvm::Regex("^" + regex + "$").match(name);
-}
+/// A name with numbers in the place of each `*`.
+class NamePattern {
+public:
+  explicit NamePattern(StringRef pattern) {
+    SmallVector<StringRef> texts;
+    pattern.split(texts, '*');
+    first = texts.front();
+    last = texts.back();
+    regex.emplace("^" + llvm::join(llvm::map_range(texts, [](StringRef text) { return llvm::Regex::escape(text); }), "[0-9]+") + "$");
+  }
+
+  bool matches(StringRef name) const { return name.starts_with(first) && name.ends_with(last) && regex->match(name); }
+
+private:
+  std::string first, last; ///< of the texts between numbers; most names fail at these
+  std::optional<llvm::Regex> regex;
+};
 
 /// Reads the cuts of a plan and says what is wrong with them.
 class PlanReader {
@@ -82,8 +92,9 @@ private:
   LogicalResult readClass(size_t number, StringRef pattern, const json::Value &list, const json::Object &entry) {
     std::string what = formatv("class {0}, {1}", number, pattern);
     SmallVector<const Argument *> found;
+    NamePattern named(pattern);
     for (const Argument &argument : arguments)
-      if (matches(pattern, argument.name))
+      if (named.matches(argument.name))
         found.push_back(&argument);
     if (found.empty())
       return fail() << what << ": no argument of the model has this name";
@@ -167,27 +178,31 @@ ArrayAttr p3d::shard::describeClasses(ModuleOp module, const DimClasses &classes
   // For each class and dimension the names, in the order of the arguments.
   llvm::MapVector<int, std::map<int64_t, std::vector<std::string>>> names;
   auto classOf = [&](const Argument &argument, int64_t held) { return held < 0 ? DimClasses::kNone : classes.classOf(argument.value, held); };
-  auto dimsOf = [](const Argument &argument) { return matchPieceDims(tensorType(argument.value).getShape(), argument.piece); };
-  for (const Argument &argument : arguments)
-    for (auto [d, held] : llvm::enumerate(dimsOf(argument)))
-      if (int cls = classOf(argument, held); cls != DimClasses::kNone)
-        names[cls][d].push_back(argument.name);
+  std::vector<SmallVector<int>> classesOf; ///< of the dimensions of each argument
+  for (const Argument &argument : arguments) {
+    SmallVector<int> &own = classesOf.emplace_back();
+    for (auto [d, held] : llvm::enumerate(matchPieceDims(tensorType(argument.value).getShape(), argument.piece)))
+      if (own.push_back(classOf(argument, held)); own.back() != DimClasses::kNone)
+        names[own.back()][d].push_back(argument.name);
+  }
   /// Whether `pattern` says of dimension `dim` what is so.
-  auto isTrue = [&](StringRef pattern, int64_t dim, int cls) {
-    return llvm::all_of(arguments, [&](const Argument &argument) {
-      SmallVector<int64_t> held = dimsOf(argument);
-      return !matches(pattern, argument.name) || (dim < int64_t(held.size()) && classOf(argument, held[dim]) == cls);
+  auto isTrue = [&](const NamePattern &pattern, size_t dim, int cls) {
+    return llvm::all_of(llvm::zip_equal(arguments, classesOf), [&](auto entry) {
+      auto &[argument, own] = entry;
+      return !pattern.matches(argument.name) || (dim < own.size() && own[dim] == cls);
     });
   };
   SmallVector<Attribute> described;
   for (auto &[cls, byDim] : names) {
     std::map<std::string, SmallVector<int64_t>> dims;
     for (auto &[dim, found] : byDim)
-      for (const std::string &pattern : generalizeNames(found))
-        for (const std::string &name : isTrue(pattern, dim, cls) ? std::vector<std::string>{pattern} : found)
-          if (matches(pattern, name) || name == pattern)
+      for (const std::string &text : generalizeNames(found)) {
+        NamePattern pattern(text);
+        for (const std::string &name : isTrue(pattern, dim, cls) ? std::vector<std::string>{text} : found)
+          if (pattern.matches(name) || name == text)
             if (SmallVector<int64_t> &list = dims[name]; !llvm::is_contained(list, dim))
               list.push_back(dim);
+      }
     SmallVector<NamedAttribute> entries;
     for (auto &[name, list] : dims)
       entries.push_back(builder.getNamedAttr(name, builder.getDenseI64ArrayAttr(list)));
