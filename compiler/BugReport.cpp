@@ -11,8 +11,11 @@ using namespace p3d;
 
 void BugReport::runAfterPassFailed(Pass *pass, Operation *op) {
   llvm::StringRef name = pass->getArgument();
-  if (!name.consume_front("p3d-verify-"))
-    return;
+  if (name.consume_front("p3d-verify-"))
+    report(name, op);
+}
+
+void BugReport::report(llvm::StringRef name, Operation *op) {
   text = "this is a bug of p3dc; please report it with the model and the command line";
   std::string path = directory + "/p3dc-bug-" + name.str() + ".mlir";
   std::error_code error;

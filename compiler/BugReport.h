@@ -14,6 +14,8 @@ class BugReport : public mlir::PassInstrumentation {
 public:
   BugReport(std::string &text, std::string directory = ".") : text(text), directory(std::move(directory)) {}
   void runAfterPassFailed(mlir::Pass *pass, mlir::Operation *op) override;
+  /// `op` is not what `name`, a pass or a level, may have made.
+  void report(llvm::StringRef name, mlir::Operation *op);
 
 private:
   std::string &text;

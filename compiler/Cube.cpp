@@ -49,19 +49,28 @@ std::string Cube::ranksText(int64_t stage) const {
          llvm::join(ranges, ", ");
 }
 
+/// How many cells, from the first of `rest` on, a line tells of: those of a replica's stage on a node; `together` those of all replicas that follow, if
+/// each is there whole.
+static size_t lineLength(const Cube &cube, ArrayRef<CubeCell> rest, bool together) {
+  const CubeCell &first = rest.front();
+  auto isNear = [&](const CubeCell &cell) { return cell.node == first.node && cell.at.pp == first.at.pp; };
+  if (ArrayRef<CubeCell> run = rest.take_while(isNear); together && first.at.tp == 0 && run.back().at.tp == cube.mesh.tp - 1)
+    return run.size();
+  return rest.take_while([&](const CubeCell &cell) { return isNear(cell) && cell.at.dp == first.at.dp; }).size();
+}
+
 void p3d::printCube(const Cube &cube, llvm::raw_ostream &os) {
   os << formatv("{0} ranks = {1} tp x {2} pp x {3} dp, {4} a node\n", cube.cells.size(), cube.mesh.tp, cube.mesh.pp,
                 cube.mesh.dp, cube.devicesPerNode);
   // tp is the fastest axis of either order, so that runs of one node are neighbours.
+  constexpr int64_t kLines = 32; // what can be overlooked
+  bool together = cube.mesh.pp * cube.mesh.dp > kLines;
   for (ArrayRef<CubeCell> rest = cube.cells; !rest.empty();) {
-    const CubeCell &first = rest.front();
-    ArrayRef<CubeCell> run = rest.take_while([&](const CubeCell &cell) {
-      return cell.node == first.node && cell.at.pp == first.at.pp && cell.at.dp == first.at.dp;
-    });
-    const CubeCell &last = run.back();
+    ArrayRef<CubeCell> run = rest.take_front(lineLength(cube, rest, together));
+    const CubeCell &first = run.front(), &last = run.back();
     os << formatv("  node {0,-3} device {1,-6} rank {2,-8} tp {3,-6} dp {4,-3} pp {5,-3} {6}\n", first.node,
                   rangeText(first.device, last.device), rangeText(first.rank, last.rank),
-                  rangeText(first.at.tp, last.at.tp), first.at.dp, first.at.pp, cube.layers[first.at.pp]);
+                  rangeText(first.at.tp, last.at.tp), rangeText(first.at.dp, last.at.dp), first.at.pp, cube.layers[first.at.pp]);
     rest = rest.drop_front(run.size());
   }
 }

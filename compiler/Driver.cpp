@@ -15,6 +15,7 @@
 #include "compiler/WritePrograms.h"
 #include "dialects/StableHLO/StableHLOText.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Support/FileUtilities.h"
 #include "passes/Lower/EmitKernels.h"
 #include "llvm/Support/FileSystem.h"
@@ -92,9 +93,14 @@ LogicalResult runLevel(ModuleOp module, const Level &level, const Options &optio
     passes.addInstrumentation(std::make_unique<BugReport>(bug));
   if (options.timing)
     passes.enableTiming();
+  passes.enableVerifier(false); // each level is verified as a whole
   level.build(passes, options);
   if (failed(passes.run(module)))
     return failure();
+  if (failed(verify(module))) {
+    BugReport(bug).report(level.name, module);
+    return failure();
+  }
   if (options.timing)
     llvm::errs() << llvm::format("%-10s %8.3f s\n", level.name, clock.seconds());
   if (options.dump.empty())

@@ -1,17 +1,17 @@
 #include "compiler/Reference.h"
 #include "dialects/Dist/DistOps.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "passes/Support/Signature.h"
 #include "llvm/Support/FileSystem.h"
 
 using namespace mlir;
 using namespace p3d;
 
-static DictionaryAttr withoutShardings(DictionaryAttr attributes) {
-  SmallVector<NamedAttribute> kept;
-  for (NamedAttribute attribute : attributes ? attributes.getValue() : ArrayRef<NamedAttribute>())
+static void dropShardings(NamedAttrList &attributes) {
+  NamedAttrList kept;
+  for (NamedAttribute attribute : attributes)
     if (!attribute.getName().getValue().starts_with("dist."))
       kept.push_back(attribute);
-  return attributes ? DictionaryAttr::get(attributes.getContext(), kept) : attributes;
+  attributes = kept;
 }
 
 void p3d::removeShardings(ModuleOp sharded) {
@@ -20,14 +20,15 @@ void p3d::removeShardings(ModuleOp sharded) {
     reshard.erase();
   });
   sharded.walk([](Operation *op) {
-    op->setDiscardableAttrs(withoutShardings(op->getDiscardableAttrDictionary()));
+    NamedAttrList attributes(op->getDiscardableAttrDictionary());
+    dropShardings(attributes);
+    op->setDiscardableAttrs(attributes.getDictionary(op->getContext()));
     auto function = dyn_cast<FunctionOpInterface>(op);
     if (!function)
       return;
-    for (unsigned i = 0; i < function.getNumArguments(); ++i)
-      function.setArgAttrs(i, withoutShardings(function.getArgAttrDict(i)));
-    for (unsigned i = 0; i < function.getNumResults(); ++i)
-      function.setResultAttrs(i, withoutShardings(function.getResultAttrDict(i)));
+    auto edit = [](unsigned, NamedAttrList &attributes) { dropShardings(attributes); };
+    editArgumentAttributes(function, edit);
+    editResultAttributes(function, edit);
   });
 }
 

@@ -17,6 +17,7 @@ FailureOr<PlannedStep> p3d::planStep(ModuleOp imported, const Options &options) 
   PlannedStep step;
   for (const Level &level : levels().drop_front()) {
     PassManager passes(module->getContext());
+    passes.enableVerifier(false); // as the compile itself verifies it
     level.build(passes, options);
     if (failed(passes.run(*module)))
       return failure();

@@ -2,6 +2,7 @@
 #include "dialects/Graph/EinsumSpec.h"
 #include "dialects/Graph/GraphOps.h"
 #include "passes/Import/Passes.h"
+#include "passes/Support/Signature.h"
 #include <cmath>
 
 namespace p3d {
@@ -136,16 +137,16 @@ struct ChooseInitializationPass : p3d::impl::ChooseInitializationBase<ChooseInit
     UseReader reader(getOperation(), countLayers(getOperation()));
     OpBuilder builder(&getContext());
     for (auto program : getOperation().getOps<graph::ProgramOp>())
-      for (auto [i, argument] : llvm::enumerate(program.getBody().getArguments())) {
-        auto role = program.getArgAttrOfType<StringAttr>(i, graph::kRoleAttr);
+      editArgumentAttributes(program, [&](unsigned i, NamedAttrList &attributes) {
+        BlockArgument argument = program.getBody().getArgument(i);
+        auto role = dyn_cast_or_null<StringAttr>(attributes.get(graph::kRoleAttr));
         if (!role || role.getValue() == "input")
-          continue;
+          return;
         bool isMatrix = tensorType(argument).getRank() > 1;
         auto init = reader.read(argument).value_or(isMatrix ? Initialization{"normal", kEmbeddingStd} : Initialization{});
-        program.setArgAttr(i, kInitAttr,
-                           builder.getDictionaryAttr({builder.getNamedAttr("kind", builder.getStringAttr(init.kind)),
-                                                      builder.getNamedAttr("std", builder.getF64FloatAttr(init.std))}));
-      }
+        attributes.set(kInitAttr, builder.getDictionaryAttr({builder.getNamedAttr("kind", builder.getStringAttr(init.kind)),
+                                                             builder.getNamedAttr("std", builder.getF64FloatAttr(init.std))}));
+      });
   }
 };
 } // namespace

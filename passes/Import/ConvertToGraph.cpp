@@ -3,6 +3,7 @@
 #include "passes/Import/Passes.h"
 #include "passes/Import/ProgramArguments.h"
 #include "passes/Import/Translation.h"
+#include "passes/Support/Signature.h"
 
 namespace p3d {
 #define GEN_PASS_DEF_CONVERTTOGRAPH
@@ -49,24 +50,25 @@ private:
     if (failed(roles))
       return failure();
     Builder b(function.getContext());
-    for (unsigned i = 0; i < names.size(); ++i) {
-      program.setArgAttr(i, graph::kNameAttr, b.getStringAttr(names[i]));
+    LogicalResult read = success();
+    editArgumentAttributes(program, [&](unsigned i, NamedAttrList &attributes) {
+      attributes.set(graph::kNameAttr, b.getStringAttr(names[i]));
       if (!(*roles)[i].empty())
-        program.setArgAttr(i, graph::kRoleAttr, b.getStringAttr((*roles)[i]));
+        attributes.set(graph::kRoleAttr, b.getStringAttr((*roles)[i]));
       auto sharding = import::readAnnotation(moduleOf(), function.getArgument(i).getLoc(), function.getArgAttrDict(i), function.getArgument(i).getType(), /*isConstraint=*/false);
       if (failed(sharding))
-        return failure();
-      if (*sharding)
-        program.setArgAttr(i, graph::kUserShardingAttr, *sharding);
+        read = failure();
+      else if (*sharding)
+        attributes.set(graph::kUserShardingAttr, *sharding);
       program.getBody().getArgument(i).setLoc(function.getArgument(i).getLoc());
-    }
-    return success();
+    });
+    return read;
   }
 
   void describeResults(graph::ProgramOp program) {
     Builder b(function.getContext());
-    for (auto [i, name] : llvm::enumerate(resultNames(function)))
-      program.setResultAttr(i, graph::kNameAttr, b.getStringAttr(name));
+    SmallVector<std::string> names = resultNames(function);
+    editResultAttributes(program, [&](unsigned i, NamedAttrList &attributes) { attributes.set(graph::kNameAttr, b.getStringAttr(names[i])); });
   }
 
   LogicalResult translateBody(graph::ProgramOp program, OpBuilder &builder) {

@@ -2,6 +2,7 @@
 #include "dialects/Graph/FactorRules.h"
 #include "passes/Partition/ExpandReshard.h"
 #include "passes/Partition/Passes.h"
+#include "passes/Support/Signature.h"
 
 namespace p3d::partition {
 #define GEN_PASS_DEF_PARTITION
@@ -93,15 +94,17 @@ private:
   LogicalResult rewrite(FunctionOpInterface function) {
     Block &body = function.getFunctionBody().front();
     bool isProgram = isa<graph::ProgramOp>(function.getOperation());
-    for (auto [i, argument] : llvm::enumerate(body.getArguments())) {
-      if (isProgram)
-        function.setArgAttr(i, dist::kGlobalTypeAttr, TypeAttr::get(argument.getType()));
-      argument.setType(localType(argument));
+    if (isProgram) {
+      editArgumentAttributes(function, [&](unsigned i, NamedAttrList &attributes) {
+        attributes.set(dist::kGlobalTypeAttr, TypeAttr::get(body.getArgument(i).getType()));
+      });
+      editResultAttributes(function, [&](unsigned i, NamedAttrList &attributes) {
+        Value result = body.getTerminator()->getOperand(i);
+        attributes.set(dist::kGlobalTypeAttr, TypeAttr::get(tensorType(result).clone(values[result].shape)));
+      });
     }
-    if (isProgram)
-      for (OpOperand &use : body.getTerminator()->getOpOperands())
-        function.setResultAttr(use.getOperandNumber(), dist::kGlobalTypeAttr,
-                               TypeAttr::get(tensorType(use.get()).clone(values[use.get()].shape)));
+    for (BlockArgument argument : body.getArguments())
+      argument.setType(localType(argument));
     for (Operation &op : llvm::make_early_inc_range(body))
       if (failed(rewriteOp(&op)))
         return failure();

@@ -4,6 +4,7 @@
 #include "passes/Shard/Plan.h"
 #include "passes/Shard/Reasons.h"
 #include "passes/Shard/UserShardings.h"
+#include "passes/Support/Signature.h"
 
 namespace p3d::shard {
 #define GEN_PASS_DEF_PROPAGATESHARDINGS
@@ -127,8 +128,10 @@ private:
   void annotate(FunctionOpInterface function) {
     bool hasMb = !function->hasAttr(kPrologueAttr);
     Block &body = function.getFunctionBody().front();
-    for (auto [i, argument] : llvm::enumerate(body.getArguments()))
-      function.setArgAttr(i, dist::kShardingAttr, analysis.spell(argument, analysis.placementOf(argument), hasMb && !isInput(argument)));
+    editArgumentAttributes(function, [&](unsigned i, NamedAttrList &attributes) {
+      BlockArgument argument = body.getArgument(i);
+      attributes.set(dist::kShardingAttr, analysis.spell(argument, analysis.placementOf(argument), hasMb && !isInput(argument)));
+    });
     for (Operation &op : body) {
       if (op.getNumResults() == 0 || op.hasAttr(dist::kShardingsAttr))
         continue;
@@ -137,8 +140,9 @@ private:
       });
       op.setAttr(dist::kShardingsAttr, ArrayAttr::get(op.getContext(), shardings));
     }
-    for (OpOperand &use : body.getTerminator()->getOpOperands())
-      function.setResultAttr(use.getOperandNumber(), dist::kShardingAttr, shardingOf(use.get()));
+    editResultAttributes(function, [&](unsigned i, NamedAttrList &attributes) {
+      attributes.set(dist::kShardingAttr, shardingOf(body.getTerminator()->getOperand(i)));
+    });
   }
 
   static dist::ShardingAttr shardingOf(Value value) {
