@@ -255,8 +255,8 @@ int writeOutput(ModuleOp module, Snapshots &snapshots, const Options &options, P
   if (int code = writePrograms({*snapshots.scheduled, module, orNone(snapshots.step), orNone(snapshots.sharded)}, inputs, options))
     return code;
   progress.finish();
-  // Tools read the explanation from there.
-  if (!options.explainAsJson)
+  // Tools read the explanation or the report from there.
+  if (!options.explainAsJson && !options.reportAsJson)
     printCube(makeCube(*snapshots.scheduled, inputs.rankOrder, inputs.cluster), llvm::outs());
   return flushOutput();
 }

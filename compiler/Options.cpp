@@ -41,7 +41,7 @@ cl::opt<std::string> freezeFlag("freeze", cl::desc("regular expression: paramete
 cl::opt<std::string> targetFlag("target", cl::desc("what the ranks run on: cpu or cuda (cpu)"), cl::init("cpu"), cl::value_desc("name"), cl::cat(category));
 cl::opt<std::string> gpuArchFlag("gpu-arch", cl::desc("with --target=cuda: architectures to generate code for, like sm_80,sm_90 (sm_80)"), cl::value_desc("names"), cl::cat(category));
 cl::opt<std::string> cpuFlag("cpu", cl::desc("CPU to generate code for: native or a name (native)"), cl::init("native"), cl::value_desc("name"), cl::cat(category));
-cl::opt<std::string> clusterFlag("cluster", cl::desc("what the ranks run on: a100-80g, h100-80g, h200, cpu or a file NAME.json, with nodes x devices like a100-80g:4x8 (cpu, with --target=cuda a100-80g; a node for each stage)"), cl::value_desc("name"), cl::cat(category));
+cl::opt<std::string> clusterFlag("cluster", cl::desc("what the ranks run on: a100-80g, h100-80g, h200, cpu, cpu-2core or a file NAME.json, with nodes x devices like a100-80g:4x8 (cpu, with --target=cuda a100-80g; a node for each stage)"), cl::value_desc("name"), cl::cat(category));
 cl::opt<std::string> emitFlag("emit", cl::desc("print the IR after a level and stop"), cl::value_desc("level"), cl::cat(category));
 cl::opt<std::string> fromFlag("from", cl::desc("the input is the IR after a level; go on from there"), cl::value_desc("level"), cl::cat(category));
 cl::opt<std::string> explainFlag("explain", cl::desc("print every collective and transfer, its cost, why it is there and what would remove it, as text or json; without -o nothing is compiled"), cl::ValueOptional, cl::value_desc("format"), cl::cat(category));

@@ -42,6 +42,7 @@ public:
     for (StageOp stage : collectStages(module)) {
       this->stage = stage;
       costs.stages.push_back({std::vector<TaskCosts>(stage.getNumChunks(), {0, 0, 0})});
+      costs.stages.back().prologue = ofClearing();
       for (TaskOp task : stage.getBody().getOps<TaskOp>())
         add(task.getKind(), task.getChunk(), ofBlock(task.getBody().front()));
     }
@@ -55,6 +56,7 @@ private:
   Seconds ofBlock(Block &block);
   double ofOperation(Operation *op, const memory::Fusion &fusion);
   double ofUpdate(UpdateOp update);
+  double ofClearing();
 
   ModuleOp module;
   dist::MeshAttr mesh;
@@ -125,8 +127,17 @@ Seconds CostAnalysis::ofBlock(Block &block) {
   return sum;
 }
 
-/// What the update of one element moves: the gradient is read; the state in f32, of which `adamw` has two and `sgd` one
-/// and a parameter of 16 bits its master besides, read and written; the parameter too.
+/// A step begins with accumulators of zero.
+double CostAnalysis::ofClearing() {
+  double bytes = 0;
+  for (BufferOp buffer : stage.getBody().getOps<BufferOp>())
+    if (buffer.getKind() == BufferKind::Gradient || buffer.getKind() == BufferKind::Result)
+      bytes += bytesOf(buffer.getType());
+  return workSeconds(0, bytes, "f32", cluster);
+}
+
+/// What the update of one element moves: the gradient is read, for the norm and once more; the state in f32, of which
+/// `adamw` has two and `sgd` one and a parameter of 16 bits its master besides, read and written; the parameter too.
 double CostAnalysis::ofUpdate(UpdateOp update) {
   BufferOp parameter = stage.getBuffer(update.getParameter());
   auto type = cast<RankedTensorType>(parameter.getType());
@@ -135,7 +146,7 @@ double CostAnalysis::ofUpdate(UpdateOp update) {
   double elements = double(type.getNumElements()) / (share && !holdsShare(parameter) ? mesh.getDp() : 1);
   bool isNarrow = type.getElementTypeBitWidth() == 16;
   double states = (update.getOptimizer() == "adamw" ? 2 : 1) + (isNarrow ? 1 : 0);
-  return workSeconds(0, elements * (4 + 8 * states + (isNarrow ? 2 : 8)), "f32", cluster);
+  return workSeconds(0, elements * (8 + 8 * states + (isNarrow ? 2 : 8)), "f32", cluster);
 }
 
 /// Values that are computed inside the kernels of their users move nothing.

@@ -15,9 +15,11 @@ TEST_F(StageCostsTest, ARooflineAndTheMessages) {
   EXPECT_DOUBLE_EQ(costs.stages[0].chunks[0].forward, 2 * (layer + reduce));
   EXPECT_DOUBLE_EQ(costs.stages[1].chunks[0].forward, layer + reduce);
   EXPECT_DOUBLE_EQ(costs.transfer, 128e-9 + 1e-6);
-  // 64 elements: the gradient, two states and the parameter, read and written.
-  EXPECT_DOUBLE_EQ(costs.stages[0].update, 64 * (4 + 16 + 8) * 1e-9);
+  // 64 elements: the gradient, twice, two states and the parameter, read and written.
+  EXPECT_DOUBLE_EQ(costs.stages[0].update, 64 * (8 + 16 + 8) * 1e-9);
   EXPECT_DOUBLE_EQ(costs.stages[1].update, 0);
+  // The accumulator is cleared.
+  EXPECT_DOUBLE_EQ(costs.stages[1].prologue, 64 * 4 * 1e-9);
   EXPECT_GT(costs.stages[0].synchronize, costs.stages[1].synchronize);
 }
 
