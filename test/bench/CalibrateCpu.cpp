@@ -1,8 +1,8 @@
-// What a CPU does for p3dc's programs, as a file for --cluster: build/bin/p3d_calibrate_cpu > mine.json
+// What a CPU does for p3dc's programs, as a file for --cluster: build/bin/p3d_calibrate_cpu [SECONDS] > mine.json
 //
 // The kernels that ranks call are timed, on all cores at the same time: products of the shapes that layers have,
 // attention, the optimizer on more state than caches hold, reductions out of the memory of other ranks, and waking a
-// sleeper. compiler/clusters/cpu-2core.json was made by it.
+// sleeper; each for SECONDS (1). compiler/clusters/cpu-2core.json was made by it.
 #include "kernels/Kernels.h"
 #include "runtime/Comm/SharedMemory/Reduce.h"
 #include "runtime/Comm/SharedMemory/Wait.h"
@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <thread>
@@ -28,10 +29,11 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
+double measuredSeconds = 1; ///< by each measurement
+
 /// Seconds of one call of what `makeWork` makes for each core, while all cores do it: the median over calls, of the
 /// cores' mean.
 double secondsOf(const std::function<Work()> &makeWork) {
-  constexpr double kSeconds = 1;
   constexpr size_t kLeast = 9;
   unsigned cores = std::thread::hardware_concurrency();
   std::atomic<unsigned> waiting{cores};
@@ -45,7 +47,7 @@ double secondsOf(const std::function<Work()> &makeWork) {
       while (waiting > 0)
         std::this_thread::yield();
       std::vector<double> calls;
-      for (double begin = now(), last = begin; last - begin < kSeconds || calls.size() < kLeast;) {
+      for (double begin = now(), last = begin; last - begin < measuredSeconds || calls.size() < kLeast;) {
         work();
         double end = now();
         calls.push_back(end - last);
@@ -191,7 +193,9 @@ double wakeSeconds() {
 }
 } // namespace
 
-int main() {
+int main(int argc, char **argv) {
+  if (argc > 1)
+    measuredSeconds = std::atof(argv[1]);
   unsigned cores = std::thread::hardware_concurrency();
   double memoryBytes = double(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
   double layer = layerRate(P3D_F32), f32 = std::max(peakRate(P3D_F32), layer);
