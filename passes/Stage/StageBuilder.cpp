@@ -183,9 +183,13 @@ BufferOp StageBuilder::keep(int64_t part, TaskKind kind, int64_t home, Value val
 
 Value StageBuilder::transfer(int64_t from, int64_t to, TaskKind kind, Value value) {
   Part sender = plan.placeOf(from), receiver = plan.placeOf(to);
-  // Between chunks of one stage the value stays, in the slot of the earlier one, which lives longer.
-  if (sender.stage == receiver.stage)
-    return read(to, kind, keep(from, kind, std::min(from, to), value));
+  // A stage gets a value once, in the first of its chunks on the way: on its way to a later one it would cross what that
+  // chunk gets. Between chunks of one stage it stays, in the slot of the earlier one, which lives longer.
+  int64_t onwards = from < to ? 1 : -1, first = from;
+  while (plan.placeOf(first).stage != receiver.stage)
+    first += onwards;
+  if (first != to)
+    return read(to, kind, keep(first, kind, std::min(first, to), value));
   Value sent = get(from, kind, value);
   int64_t channel = channels++;
   builder.setInsertionPointToEnd(&taskOf(from, kind).op.getBody().front());
