@@ -56,16 +56,21 @@ Packing p3d::memory::packIntervals(llvm::ArrayRef<LiveInterval> intervals, int64
       [](Life a, Life b) { return double(a.bytes) * length(a) > double(b.bytes) * length(b); },
       [](Life a, Life b) { return std::pair(a.first, -a.bytes) < std::pair(b.first, -b.bytes); },
   };
-  int64_t bound = mostAlive(intervals);
+  int64_t bound = llvm::alignTo(mostAlive(intervals), alignment), count = intervals.size();
+  int64_t rounds = std::min<int64_t>(64, (1 << 20) / std::max<int64_t>(1, count * count)); // a packing takes quadratic time
   std::optional<Packing> best;
   for (auto isBefore : orders) {
     auto order = llvm::to_vector(llvm::seq<unsigned>(0, intervals.size()));
     llvm::stable_sort(order, [&](unsigned a, unsigned b) { return isBefore(intervals[a], intervals[b]); });
-    Packing packing = packInOrder(intervals, alignment, order);
-    if (!best || packing.bytes < best->bytes)
-      best = std::move(packing);
-    if (best->bytes <= bound)
-      break;
+    for (int64_t round = 0; round <= rounds && !(best && best->bytes <= bound); ++round) {
+      Packing packing = packInOrder(intervals, alignment, order);
+      // The piece on top is in the way: it is the next to be placed first.
+      auto top = llvm::max_element(order, [&](unsigned a, unsigned b) { return packing.offsets[a] + intervals[a].bytes < packing.offsets[b] + intervals[b].bytes; });
+      if (top != order.end())
+        std::rotate(order.begin(), top, top + 1);
+      if (!best || packing.bytes < best->bytes)
+        best = std::move(packing);
+    }
   }
   return std::move(*best);
 }

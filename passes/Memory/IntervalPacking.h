@@ -20,7 +20,8 @@ struct Packing {
 /// The most bytes that are alive at once, which no packing can do without.
 int64_t mostAlive(llvm::ArrayRef<LiveInterval> intervals);
 
-/// Each in turn at the lowest place that is free for its whole life; the best of several orders.
+/// Each in turn at the lowest place that is free for its whole life; the best of several orders, and of those that come of placing
+/// first what has come to lie on top.
 Packing packIntervals(llvm::ArrayRef<LiveInterval> intervals, int64_t alignment);
 
 } // namespace p3d::memory
