@@ -5,7 +5,7 @@ Decoders by p3d-model, cut over tp with the sequence, in bf16, with each value o
 Models, 2022) a layer of GPT keeps 34 s b h / t bytes, 32 without the masks of dropout, and 2 s b h / t if it is computed again; with attention that keeps no scores. The
 formulas below count the same for gated MLPs and grouped keys. The manifest's `activations_formula` has to be this to the byte, and what is planned has to be
 within 1 % of it. With ZeRO (S. Rajbhandari et al., ZeRO: Memory Optimizations Toward Training Trillion Parameter Models, 2020) the whole arena has to fall as parameters,
-gradients and optimizer state are cut, 2 + 4 + 12 bytes a parameter; the ratio is printed.
+gradients and optimizer state are cut, 2 + 4 + 12 bytes a parameter, and what is planned for these within 1 % so; the ratios are printed.
 """
 import json
 import subprocess
@@ -63,9 +63,10 @@ def try_memory(family, recompute, stages, zero):
         if family == "llama":
             # Weights, gradients, and master with two moments; of each a share where ZeRO cuts it.
             state = parameters(stage, stages) * sum(size / (DP if zero >= cut else 1) for size, cut in ((2, 3), (4, 2), (12, 1)))
+            held = sum(memory[stage][name] for name in ("params", "grads", "optimizer"))
             ratio = memory[stage]["total"] / (state + expected)
-            right &= 1 <= ratio <= 1.1
-            text += f"; states and activations {state + expected:.0f}, arena {memory[stage]['total']}, ratio {ratio:.3f}"
+            right &= abs(held / state - 1) <= 0.01 and 1 <= ratio <= 1.1
+            text += f"; states {state:.0f}, planned {held / state - 1:+.2%}; with activations {state + expected:.0f}, arena {memory[stage]['total']}, ratio {ratio:.3f}"
         fine &= right
         print(f"{'ok  ' if right else 'FAIL'} {text}")
     return fine
