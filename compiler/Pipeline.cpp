@@ -106,8 +106,8 @@ void buildSchedule(OpPassManager &passes, const Options &options) {
   passes.addPass(createVerifySchedulePass());
 }
 
-/// What NVIDIA recommends for cuBLASLt on its largest devices; the smaller ones ask for less.
-constexpr int64_t kBlasWorkspaceBytes = 32 << 20;
+/// What NVIDIA recommends for cuBLASLt on its largest devices, smaller ones ask for less, and 1 MiB for the sums of products.
+constexpr int64_t kDeviceWorkspaceBytes = 33 << 20;
 
 void buildMemory(OpPassManager &passes, const Options &options) {
   passes.addPass(memory::createExpandNamedOps());
@@ -116,7 +116,7 @@ void buildMemory(OpPassManager &passes, const Options &options) {
   passes.addPass(memory::createBufferize(enqueued));
   if (options.forCuda)
     passes.addPass(memory::createJoinLaunches());
-  passes.addPass(memory::createPlanMemory({options.forCuda ? kBlasWorkspaceBytes : 0}));
+  passes.addPass(memory::createPlanMemory({options.forCuda ? kDeviceWorkspaceBytes : 0}));
   passes.addPass(memory::createVerifyMemory());
   if (options.forCuda) {
     passes.addPass(memory::createAssignStreams());

@@ -27,11 +27,18 @@ inline constexpr llvm::StringLiteral kKernelModule = "kernels";
 
 // On the module: how many events its records and waits name.
 inline constexpr llvm::StringLiteral kEventsAttr = "exec.events";
-/// On a module: bytes of scratch memory for matrix products, the last of each arena.
+/// On a module: bytes of scratch memory for kernels and matrix products, the last of each arena.
 inline constexpr llvm::StringLiteral kWorkspaceAttr = "exec.workspace_bytes";
 
-/// On a planned program: bytes of the arena if temporaries took no more than those that are alive at once.
+/// On a planned program for a device: bytes for tables and constants of the runtime, and behind them scratch of the streams tp and dp; the workspace follows.
+inline constexpr llvm::StringLiteral kRuntimeBytesAttr = "exec.runtime_bytes";
+inline constexpr llvm::StringLiteral kStreamScratchAttr = "exec.stream_scratch";
+
+/// On a planned program: bytes of the arena if what does not live for the whole step took no more than is alive at once.
 inline constexpr llvm::StringLiteral kLeastBytesAttr = "exec.least_bytes";
+
+/// On a planned task: bytes of its temporaries that are alive at once.
+inline constexpr llvm::StringLiteral kAliveBytesAttr = "exec.alive_bytes";
 
 /// Every buffer and temporary begins at a multiple of this many bytes.
 inline constexpr int64_t kAlignment = 64;

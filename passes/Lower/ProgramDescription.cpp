@@ -94,6 +94,10 @@ public:
     };
     if (int64_t bytes = numberOf(exec::kWorkspaceAttr, 0))
       text["workspace_bytes"] = bytes;
+    if (auto bytes = program->getAttrOfType<IntegerAttr>(exec::kRuntimeBytesAttr))
+      text["runtime_bytes"] = bytes.getInt();
+    if (auto bytes = program->getAttrOfType<DenseI64ArrayAttr>(exec::kStreamScratchAttr))
+      text["stream_scratch"] = json::Array(bytes.asArrayRef());
     std::string result;
     llvm::raw_string_ostream stream(result);
     stream << json::Value(std::move(text));

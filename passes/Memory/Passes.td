@@ -52,11 +52,11 @@ def PlanMemory : Pass<"p3d-plan-memory", "::mlir::ModuleOp"> {
   let summary = "gives every buffer and temporary its place";
   let description = [{
     Temporaries whose lives do not overlap share bytes of the scratch. Accumulators that a step sets to zero are neighbours. Adds the optimizer's state. The last
-    `workspace-bytes` of the arena are scratch memory for the library of matrix products.
+    `workspace-bytes` of a device's arena are scratch memory of kernels and the library of matrix products, before them stand tables and constants of the runtime.
 
         exec.temporary : memref<2x32xf32>   ->   exec.temporary at 256 : memref<2x32xf32>
   }];
-  let options = [Option<"workspaceBytes", "workspace-bytes", "int64_t", "0", "scratch memory for the library of matrix products">];
+  let options = [Option<"workspaceBytes", "workspace-bytes", "int64_t", "0", "scratch memory of kernels and the library of matrix products">];
   let dependentDialects = ["::p3d::exec::ExecDialect"];
 }
 

@@ -3,9 +3,14 @@
 #include "passes/Memory/IntervalPacking.h"
 #include "dialects/Graph/TensorBytes.h"
 #include "passes/Memory/Passes.h"
+#include "passes/Memory/CollectiveScratch.h"
+#include "passes/Memory/StepLives.h"
+#include "passes/Memory/Streams.h"
 #include "passes/Memory/Views.h"
+#include "runtime/include/p3d/runtime.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
+#include <array>
 #include <map>
 
 namespace p3d::memory {
@@ -18,19 +23,18 @@ using namespace p3d;
 using namespace p3d::memory;
 
 namespace {
-/// Of scratch memory for matrix products.
-constexpr int64_t kWorkspaceAlignment = 256;
-
 int64_t alignUp(int64_t bytes) { return llvm::alignTo(bytes, exec::kAlignment); }
+int64_t alignPiece(int64_t bytes) { return llvm::alignTo(bytes, P3D_DEVICE_PIECE); }
 
 /// Plans functions, callees first, and tasks.
 class ScratchPlanner {
 public:
   explicit ScratchPlanner(ModuleOp module) : symbols(module) {}
 
-  /// Bytes of scratch, and how many are alive at once: less no plan can do with.
+  /// Bytes of scratch, and what is alive in it, by the numbers of the commands.
   struct Scratch {
-    int64_t bytes, alive;
+    int64_t bytes;
+    SmallVector<LiveInterval> alive;
   };
 
   Scratch plan(exec::FunctionOp function) {
@@ -51,7 +55,7 @@ public:
       if (auto call = dyn_cast<exec::CallOp>(op)) {
         Scratch callee = plan(symbols.lookup<exec::FunctionOp>(call.getCallee()));
         lives[&op] = {callee.bytes, int64_t(time), int64_t(time)};
-        alive.push_back({callee.alive, int64_t(time), int64_t(time)});
+        alive.push_back({mostAlive(callee.alive), int64_t(time), int64_t(time)});
       }
       if (!isa<exec::Command>(op))
         continue;
@@ -65,7 +69,7 @@ public:
     for (auto &[op, life] : lives)
       if (!isa<exec::CallOp>(op))
         alive.push_back(life);
-    return {assign(commands, lives), mostAlive(alive)};
+    return {assign(commands, lives), std::move(alive)};
   }
 
 private:
@@ -95,7 +99,7 @@ class ArenaPlanner {
 public:
   explicit ArenaPlanner(exec::ProgramOp program) : program(program) {}
 
-  /// The workspace, which nothing else uses, is the last of the arena.
+  /// On a device, pieces of the runtime and the workspace, which nothing else uses, are the last of the arena.
   void plan(int64_t scratchBytes, int64_t workspaceBytes) {
     addOptimizerState();
     for (pipe::BufferKind kind : {pipe::BufferKind::Parameter, pipe::BufferKind::Input, pipe::BufferKind::Complete, pipe::BufferKind::Receive})
@@ -110,7 +114,14 @@ public:
       task.setScratchOffset(end);
     }
     end = alignUp(end + scratchBytes);
-    program.setArenaBytes(workspaceBytes > 0 ? llvm::alignTo(end, kWorkspaceAlignment) + workspaceBytes : end);
+    if (workspaceBytes > 0) {
+      int64_t runtimeBytes = countRuntimeBytes();
+      program->setAttr(exec::kRuntimeBytesAttr, Builder(program.getContext()).getI64IntegerAttr(runtimeBytes));
+      std::array<int64_t, 2> streamScratch = countStreamScratch();
+      program->setAttr(exec::kStreamScratchAttr, DenseI64ArrayAttr::get(program.getContext(), streamScratch));
+      end = alignPiece(end) + streamScratch[0] + streamScratch[1] + runtimeBytes + workspaceBytes;
+    }
+    program.setArenaBytes(end);
   }
 
 private:
@@ -142,6 +153,44 @@ private:
     for (auto buffer : program.getOps<exec::BufferOp>())
       if (buffer.getKind() == kind)
         place(buffer);
+  }
+
+  /// Calls `visit` with what the program and all that it calls are made of.
+  void forEachCommand(llvm::function_ref<void(Operation &)> visit) {
+    SymbolTable functions(program->getParentOfType<ModuleOp>());
+    SetVector<Operation *> bodies;
+    bodies.insert(program);
+    for (size_t i = 0; i < bodies.size(); ++i)
+      bodies[i]->walk([&](Operation *op) {
+        visit(*op);
+        if (auto call = dyn_cast<exec::CallOp>(op))
+          bodies.insert(functions.lookup(call.getCallee()));
+      });
+  }
+
+  /// See P3D_DEVICE_PIECE.
+  int64_t countRuntimeBytes() {
+    int64_t bytes = 2 * P3D_DEVICE_PIECE;
+    auto gradients = llvm::count_if(program.getOps<exec::BufferOp>(), [](exec::BufferOp buffer) { return buffer.getKind() == pipe::BufferKind::Gradient; });
+    bytes += 2 * alignPiece(gradients * P3D_DEVICE_ENTRY);
+    forEachCommand([&](Operation &op) {
+      if (auto constant = dyn_cast<exec::ConstantOp>(op))
+        bytes += alignPiece(exec::bytesOf(cast<MemRefType>(constant.getType())));
+    });
+    return bytes;
+  }
+
+  /// What the collectives of a stream take at most, for tp and dp.
+  std::array<int64_t, 2> countStreamScratch() {
+    auto mesh = program->getParentOfType<ModuleOp>()->getAttrOfType<dist::MeshAttr>(dist::kMeshAttr);
+    std::array<int64_t, 2> most{};
+    forEachCommand([&](Operation &op) {
+      if (int64_t bytes = collectiveScratch(&op, mesh)) {
+        int64_t &stream = most[streamOf(cast<exec::Command>(op), program.getIndex()) == exec::Stream::TP ? 0 : 1];
+        stream = std::max(stream, alignPiece(bytes));
+      }
+    });
+    return most;
   }
 
   /// Gradients and results; those that are reduced in one message stand together.
@@ -222,16 +271,27 @@ struct PlanMemory : memory::impl::PlanMemoryBase<PlanMemory> {
     for (auto function : getOperation().getOps<exec::FunctionOp>())
       scratch.plan(function);
     for (auto program : getOperation().getOps<exec::ProgramOp>()) {
-      int64_t most = 0, alive = 0;
+      int64_t most = 0;
+      DenseMap<Operation *, SmallVector<LiveInterval>> temporaries;
       for (auto task : program.getOps<exec::TaskOp>()) {
-        auto [bytes, aliveInTask] = scratch.plan(task.getBody().front());
+        auto [bytes, alive] = scratch.plan(task.getBody().front());
         task.setScratchBytes(bytes);
+        task->setAttr(exec::kAliveBytesAttr, Builder(&getContext()).getI64IntegerAttr(mostAlive(alive)));
         most = std::max(most, bytes);
-        alive = std::max(alive, aliveInTask);
+        temporaries[task] = std::move(alive);
       }
       ArenaPlanner(program).plan(most, workspaceBytes);
-      program->setAttr(exec::kLeastBytesAttr, Builder(&getContext()).getI64IntegerAttr(*program.getArenaBytes() - most + alive));
+      program->setAttr(exec::kLeastBytesAttr, Builder(&getContext()).getI64IntegerAttr(leastBytes(program, most, temporaries)));
     }
+  }
+
+  /// The arena with no more of what is held for a while than is alive at once.
+  static int64_t leastBytes(exec::ProgramOp program, int64_t scratchBytes, const DenseMap<Operation *, SmallVector<LiveInterval>> &temporaries) {
+    int64_t bytes = *program.getArenaBytes() - alignUp(scratchBytes);
+    for (auto buffer : program.getOps<exec::BufferOp>())
+      if (isHeldForAWhile(buffer))
+        bytes -= alignUp(exec::bytesOf(buffer.getMemory())) * (buffer.getStride() ? exec::slotsOf(program, buffer) : 1);
+    return bytes + mostAliveInStep(program, temporaries);
   }
 };
 } // namespace

@@ -6,12 +6,25 @@ namespace p3d {
 CudaDevice::CudaDevice(const Program &program, int ordinal, const std::vector<const p3d_image *> &images)
     : context(ordinal), kernels(images), streams(program.events), launcher(context, kernels),
       einsum(&launcher, streams.compute()), arenaMemory(allocateDevice(program.arenaBytes, "arena")),
-      squaredNorm(allocateDevice(sizeof(double), "norm")),
-      stepConstants(allocateDevice(sizeof(p3d_cuda_step), "constants")), staging(streams.compute()),
-      arenaBytes(program.arenaBytes) {
-  if (program.workspaceBytes > 0)
-    einsum.useWorkspace(arenaMemory.get() + CUdeviceptr(program.arenaBytes - program.workspaceBytes),
-                        program.workspaceBytes);
+      pieces(behindProgram(program), program.runtimeBytes), squaredNorm(pieces.take(sizeof(double), "norm")),
+      stepConstants(pieces.take(sizeof(p3d_cuda_step), "constants")), staging(streams.compute()) {
+  if (program.workspaceBytes == 0)
+    return;
+  CUdeviceptr next = behindProgram(program) + CUdeviceptr(program.runtimeBytes);
+  for (size_t i = 0; i < program.streamScratch.size(); ++i) {
+    launcher.useScratch(streams.handleOf(P3D_STREAM_TP + int(i)), next, program.streamScratch[i]);
+    next += CUdeviceptr(program.streamScratch[i]);
+  }
+  // Kernels and products follow each other on one stream.
+  einsum.useWorkspace(next, program.workspaceBytes);
+  launcher.useScratch(streams.compute(), next, program.workspaceBytes);
+}
+
+CUdeviceptr CudaDevice::behindProgram(const Program &program) const {
+  int64_t bytes = program.runtimeBytes + program.workspaceBytes;
+  for (int64_t scratch : program.streamScratch)
+    bytes += scratch;
+  return arenaMemory.get() + CUdeviceptr(program.arenaBytes - bytes);
 }
 
 CudaDevice::~CudaDevice() { streams.settle(); }
@@ -113,13 +126,13 @@ void CudaDevice::upload(CUdeviceptr to, const void *from, int64_t bytes) {
 }
 
 void *CudaDevice::constants(const void *host, int64_t bytes) {
-  DeviceMemory &copy = constantCopies[host];
+  CUdeviceptr &copy = constantCopies[host];
   if (!copy) {
-    copy = allocateDevice(bytes, "constants");
+    copy = pieces.take(bytes, "constants");
     if (bytes > 0)
-      upload(copy.get(), host, bytes);
+      upload(copy, host, bytes);
   }
-  return reinterpret_cast<void *>(copy.get());
+  return reinterpret_cast<void *>(copy);
 }
 
 } // namespace p3d

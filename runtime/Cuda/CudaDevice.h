@@ -1,5 +1,6 @@
 // A rank's GPU: context, arena, streams, kernels; the training loop's device.
 #pragma once
+#include "runtime/Cuda/DevicePieces.h"
 #include "runtime/Cuda/Einsum.h"
 #include "runtime/Cuda/Launcher.h"
 #include "runtime/Cuda/Staging.h"
@@ -19,7 +20,7 @@ public:
   void write(const std::vector<ArenaRange> &ranges, const std::function<void(const HostRanges &)> &fill) override;
   void read(const std::vector<ArenaRange> &ranges, const std::function<void(const HostRanges &)> &use) override;
   void zero(ArenaRange range) override;
-  int64_t memoryBytes() const override { return arenaBytes; }
+  int64_t memoryBytes() const override { return allocatedDeviceBytes(); }
   void runOrder(const std::function<void()> &order) override;
   void runTask(const std::function<void()> &task) override;
   double gradientNorm(p3d_context &context) override;
@@ -46,22 +47,26 @@ public:
 private:
   /// Tensors of a launch over all parameters, in device memory.
   struct TensorTable {
-    DeviceMemory memory;
+    CUdeviceptr memory = 0;
     int32_t tensors = 0;
     int64_t blocks = 0;
-    const p3d_cuda_tensor *get() const { return reinterpret_cast<const p3d_cuda_tensor *>(memory.get()); }
+    const p3d_cuda_tensor *get() const { return reinterpret_cast<const p3d_cuda_tensor *>(memory); }
   };
   TensorTable makeTable(std::vector<p3d_cuda_tensor> tensors);
   p3d_cuda_tensor tensorOf(const Param &param, p3d_context &context, double weightDecay);
   void upload(CUdeviceptr to, const void *from, int64_t bytes);
 
-  DeviceMemory arenaMemory, squaredNorm, stepConstants;
+  /// The first byte of the arena that the program has left to the runtime.
+  CUdeviceptr behindProgram(const Program &program) const;
+
+  DeviceMemory arenaMemory;
+  DevicePieces pieces;
+  CUdeviceptr squaredNorm, stepConstants;
   Staging staging;
-  std::map<const void *, DeviceMemory> constantCopies;
+  std::map<const void *, CUdeviceptr> constantCopies;
   std::function<void(const std::function<void()> &)> launchGraph; ///< none: orders are gone through
   bool hasRun = false;
   GraphExec graph;
-  const int64_t arenaBytes;
   int64_t collectives = 0;
   Launches ofGraph, replayed; ///< what the graph does once, and what it has done
   TensorTable normTable, updateTable;

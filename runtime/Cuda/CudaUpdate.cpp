@@ -6,6 +6,8 @@
 
 namespace p3d {
 
+static_assert(sizeof(p3d_cuda_tensor) == P3D_DEVICE_ENTRY && sizeof(p3d_cuda_step) <= P3D_DEVICE_PIECE);
+
 p3d_cuda_tensor CudaDevice::tensorOf(const Param &param, p3d_context &context, double weightDecay) {
   auto at = [&](int64_t offset) { return offset < 0 ? nullptr : reinterpret_cast<float *>(arena() + offset); };
   p3d_cuda_tensor tensor{};
@@ -25,9 +27,9 @@ CudaDevice::TensorTable CudaDevice::makeTable(std::vector<p3d_cuda_tensor> tenso
   int64_t bytes = int64_t(tensors.size() * sizeof(p3d_cuda_tensor));
   table.tensors = int32_t(tensors.size());
   table.blocks = p3d_cuda_number_blocks(tensors.data(), table.tensors);
-  table.memory = allocateDevice(bytes, "tables");
+  table.memory = pieces.take(bytes, "tables");
   if (bytes > 0)
-    upload(table.memory.get(), tensors.data(), bytes);
+    upload(table.memory, tensors.data(), bytes);
   return table;
 }
 
@@ -39,8 +41,8 @@ double CudaDevice::gradientNorm(p3d_context &context) {
         tensors.push_back(tensorOf(param, context, 0));
     normTable = makeTable(tensors);
   }
-  auto *sum = reinterpret_cast<double *>(squaredNorm.get());
-  P3D_CU(cuMemsetD8Async, squaredNorm.get(), 0, sizeof(double), streams.compute());
+  auto *sum = reinterpret_cast<double *>(squaredNorm);
+  P3D_CU(cuMemsetD8Async, squaredNorm, 0, sizeof(double), streams.compute());
   if (normTable.tensors > 0)
     p3d_cuda_squared_norm_table(&launcher, streams.compute(), normTable.get(), normTable.tensors, normTable.blocks,
                                 sum);
@@ -49,7 +51,7 @@ double CudaDevice::gradientNorm(p3d_context &context) {
   context.transport.sumOverNorm(sum);
   streams.join();
   auto *staged = reinterpret_cast<double *>(staging.take(sizeof(double)));
-  P3D_CU(cuMemcpyDtoHAsync, staged, squaredNorm.get(), sizeof(double), streams.compute());
+  P3D_CU(cuMemcpyDtoHAsync, staged, squaredNorm, sizeof(double), streams.compute());
   synchronize();
   return std::sqrt(*staged);
 }
@@ -69,8 +71,8 @@ void CudaDevice::update(p3d_context &context, const RunOptions &options, int64_t
     return;
   p3d_cuda_step constants =
       p3d_cuda_adamw_step(step, float(learningRate), float(options.beta1), float(options.beta2), float(gradientScale));
-  upload(stepConstants.get(), &constants, sizeof(constants));
-  auto *onDevice = reinterpret_cast<const p3d_cuda_step *>(stepConstants.get());
+  upload(stepConstants, &constants, sizeof(constants));
+  auto *onDevice = reinterpret_cast<const p3d_cuda_step *>(stepConstants);
   switch (program.optimizer) {
   case Optimizer::AdamW:
     return p3d_cuda_adamw_table(&launcher, streams.compute(), updateTable.get(), updateTable.tensors,

@@ -4,8 +4,10 @@
 
 namespace p3d {
 
+/// Of the workspace, for the sums of a product.
+static constexpr int64_t sumsBytes = 1 << 20;
 /// Where the caller gives none.
-static constexpr int64_t ownWorkspaceBytes = 32 << 20;
+static constexpr int64_t ownWorkspaceBytes = (32 << 20) + sumsBytes;
 
 struct Einsum::Matmul {
   MatmulForm form;
@@ -18,6 +20,11 @@ struct Einsum::Matmul {
 
 Einsum::Einsum(p3d_launcher *launcher, CUstream stream) : launcher(launcher), stream(stream) {}
 Einsum::~Einsum() = default;
+
+void Einsum::useWorkspace(CUdeviceptr memory, int64_t bytes) {
+  workspace = memory, workspaceBytes = std::max<int64_t>(0, bytes - sumsBytes);
+  sums = memory + CUdeviceptr(workspaceBytes);
+}
 
 static std::optional<cudaDataType_t> typeOf(int32_t dtype) {
   if (dtype == P3D_F32)
@@ -131,6 +138,8 @@ std::unique_ptr<Einsum::Matmul> Einsum::choose(const Call &call, const ProductEp
   std::optional<cublasLtEpilogue_t> which = CUBLASLT_EPILOGUE_DEFAULT;
   if (epilogue.kind)
     which = matmulEpilogue(*form, epilogue, matmul->resultBytes);
+  if (epilogue.addsSums && epilogue.count * 4 > sumsBytes)
+    which = std::nullopt;
   if (!which)
     return nullptr;
   if (!handle) {
@@ -180,7 +189,7 @@ void Einsum::multiplyOne(const Matmul &matmul, const char *a, const char *b, cha
 
 void Einsum::multiply(const Matmul &matmul, const Call &call, const ProductEpilogue &epilogue) {
   const void *vector = epilogue.bias ? epilogue.bias : epilogue.sums;
-  void *added = epilogue.addsSums ? launcher->workspace(launcher, stream, epilogue.count * 4) : nullptr;
+  void *added = epilogue.addsSums ? reinterpret_cast<void *>(sums) : nullptr;
   matmul.form.outer.forEach([&](LoopNest::Offsets at) {
     if (epilogue.kind)
       pointEpilogue(matmul, added ? added : vector,

@@ -16,8 +16,8 @@ public:
   Einsum(p3d_launcher *launcher, CUstream stream);
   ~Einsum();
 
-  /// Scratch memory for cuBLASLt, at a multiple of 256 bytes, before the first product; else there is some of its own.
-  void useWorkspace(CUdeviceptr memory, int64_t bytes) { workspace = memory, workspaceBytes = bytes; }
+  /// Scratch memory for products, at a multiple of 256 bytes, before the first one; else there is some of its own.
+  void useWorkspace(CUdeviceptr memory, int64_t bytes);
   /// Whether parts of a sum of f32 may be added to the result as they come, in another order on every run. Not so at
   /// first.
   void allowAtomics(bool areAllowed) { atomics = areAllowed; }
@@ -62,7 +62,7 @@ private:
   bool atomics = false;
   BlasHandle handle;
   DeviceMemory ownWorkspace;
-  CUdeviceptr workspace = 0;
+  CUdeviceptr workspace = 0, sums = 0; ///< of cuBLASLt; behind it, sums that a kernel adds to what is there
   int64_t workspaceBytes = 0;
   std::map<Key, std::unique_ptr<Matmul>> chosen; ///< null: by the kernel
 };

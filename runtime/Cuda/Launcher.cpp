@@ -30,12 +30,9 @@ char *Launcher::scratch(CUstream stream, int64_t bytes) {
   if (bytes > scratch.bytes) {
     // Freeing waits for every stream of the device, also for one that waits for a peer, which may wait for what this
     // rank has yet to enqueue.
-    if (scratch.memory)
-      outgrown.push_back(std::move(scratch.memory));
-    scratch.memory = allocateDevice(bytes, "scratch");
-    scratch.bytes = bytes;
+    scratch = {allocated.emplace_back(allocateDevice(bytes, "scratch")).get(), bytes};
   }
-  return reinterpret_cast<char *>(scratch.memory.get());
+  return reinterpret_cast<char *>(scratch.memory);
 }
 
 } // namespace p3d

@@ -12,6 +12,8 @@ public:
 
   void enqueue(const std::string &kernel, CUstream stream, const uint32_t grid[3], const uint32_t block[3],
                uint32_t sharedBytes, void **arguments);
+  /// Scratch for a stream; without, or where more is asked for, it is allocated.
+  void useScratch(CUstream stream, CUdeviceptr memory, int64_t bytes) { scratches[stream] = {memory, bytes}; }
   /// Scratch of a stream, which grows to the largest that was asked for; smaller ones stay until the end.
   char *scratch(CUstream stream, int64_t bytes);
   /// Kernels enqueued since the start.
@@ -19,13 +21,13 @@ public:
 
 private:
   struct Scratch {
-    DeviceMemory memory;
+    CUdeviceptr memory = 0;
     int64_t bytes = 0;
   };
   KernelTable &kernels;
   int64_t launched = 0;
   std::map<CUstream, Scratch> scratches;
-  std::vector<DeviceMemory> outgrown;
+  std::vector<DeviceMemory> allocated;
 };
 
 } // namespace p3d

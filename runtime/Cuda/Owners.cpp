@@ -1,4 +1,5 @@
 #include "runtime/Cuda/Owners.h"
+#include <atomic>
 
 namespace p3d {
 
@@ -30,6 +31,10 @@ Module loadModule(const void *image) {
   return Module(module);
 }
 
+static std::atomic<int64_t> allocatedBytes = 0;
+
+int64_t allocatedDeviceBytes() { return allocatedBytes; }
+
 DeviceMemory allocateDevice(int64_t bytes, const char *what) {
   CUdeviceptr memory;
   // An empty range still gets an address.
@@ -42,6 +47,7 @@ DeviceMemory allocateDevice(int64_t bytes, const char *what) {
                 double(bytes) / gibibyte, what, double(free) / gibibyte, double(total) / gibibyte);
   }
   checkDriver(result, "cuMemAlloc");
+  allocatedBytes += bytes;
   return DeviceMemory(memory);
 }
 

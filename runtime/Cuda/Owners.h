@@ -51,6 +51,8 @@ Event makeEvent(bool isTimed = false);
 Module loadModule(const void *image);
 /// A DeviceError that says how much there is if `bytes` are too many; `what` names their use in a word.
 DeviceMemory allocateDevice(int64_t bytes, const char *what);
+/// All that allocateDevice has allocated in this process. The library of collectives and the driver take memory of their own.
+int64_t allocatedDeviceBytes();
 PinnedMemory allocatePinned(int64_t bytes);
 
 /// The primary context of a device, current in the thread that makes it.

@@ -15,6 +15,7 @@ public:
   explicit Streams(int events);
 
   CUstream compute() const { return streams[P3D_STREAM_COMPUTE].get(); }
+  CUstream handleOf(int stream) const { return streams[stream].get(); }
   /// A stream for new work.
   CUstream use(int stream);
 

@@ -96,6 +96,8 @@ struct Program {
   int64_t arenaBytes = 0, slots = 1; ///< of all chunks
   int chunks = 1;
   int64_t workspaceBytes = 0; ///< the last of the arena
+  std::vector<int64_t> streamScratch; ///< before it, of the streams tp and dp
+  int64_t runtimeBytes = 0;           ///< before these
   Optimizer optimizer = Optimizer::None;
   int64_t zeroOffset = 0, zeroBytes = 0;
   std::vector<p3d_axis> normAxes;

@@ -153,6 +153,8 @@ Program read(const json &j) {
   program.events = j.value("events", 0);
   program.arenaBytes = j.at("arena_bytes");
   program.workspaceBytes = j.value("workspace_bytes", int64_t(0));
+  program.runtimeBytes = j.value("runtime_bytes", int64_t(0));
+  program.streamScratch = j.value("stream_scratch", std::vector<int64_t>());
   program.slots = j.value("slots", int64_t(1));
   program.optimizer = lookUp(optimizerWords, j.at("optimizer"), "optimizer");
   if (j.contains("zero")) {

@@ -51,7 +51,8 @@ public:
                       int64_t step, double learningRate,
                       double gradientScale) = 0;
 
-  /// Bytes of memory that the arena takes: on a CPU the pages that were touched.
+  /// Bytes of the device's memory that were allocated: on a CPU the arena's pages that were touched, on a GPU the arena and
+  /// what had no room in it.
   virtual int64_t memoryBytes() const = 0;
 
   /// Since the start; nothing where tasks compute by themselves.

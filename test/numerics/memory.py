@@ -42,10 +42,12 @@ def part(build):
     yield table.Row("gpt2_tiny_oddvocab", "1x2x4", 2, flags="--zero=2")
     yield table.Row("llama_tiny", "2x2x2", 4, flags="--zero=3 --sequence-parallel=on")
     yield table.Row("hf_gpt2_tiny", "1x2x4", 2, flags="--zero=3 --schedule=gpipe")
+    yield table.Row("gpt_tiny_explicit_attention_mask", "1x2x2", 4, flags="--zero=2 --schedule=interleaved --chunks=2")  # skips over chunks
     yield table.Row("llama_tiny_bf16", "2x2x2", 4, flags="--zero=2 --grad-reduce=bf16")
     yield table.Row("llama_tiny_bf16", "1x1x4", 2, flags="--grad-reduce=bf16")
     if (build / "lib/p3d/base-cuda.o").exists() and (build / "lib/emulator").exists():
         yield table.Row("llama_tiny_bf16", "1x1x2", 1, target="cuda", steps=2, flags="--zero=1 --grad-reduce=bf16")
+        yield table.Row("llama_tiny", "2x1x2", 2, target="cuda", steps=2, flags="--zero=2 --sequence-parallel=on")
         for zero, recompute in [(1, "none"), (2, "full"), (3, "selective")]:
             yield table.Row("gpt2_tiny", "1x2x2", 2, target="cuda", flags=f"--zero={zero} --recompute={recompute}")
 
@@ -101,24 +103,40 @@ LLAMA_70B = {"model_type": "llama", "vocab_size": 128256, "hidden_size": 8192, "
              "num_key_value_heads": 8, "max_position_embeddings": 8192, "rope_theta": 500000.0, "tie_word_embeddings": False}
 
 
+def packing_rows(place):
+    """A model, a mesh, flags, and how far an arena may be above the bound: Llama-3-70B whatever is cut or computed again, and models whose temporaries are a large part.
+
+    The slots of chunks, and those of a split backward pass, are full at different times of a step, and temporaries that are large when few activations are left do not go where
+    these were: this costs what the last rows allow.
+    """
+    llama = place / "llama3_70b.mlir"
+    for zero in range(4):
+        for recompute in RECOMPUTE:
+            yield llama, "4x4x2", [f"--zero={zero}", f"--recompute={recompute}"], 0.03
+    yield llama, "4x4x2", ["--zero=3", "--recompute=full", "--target=cuda"], 0.03
+    for schedule, limit in (("gpipe", 0.03), ("zb-h1", 0.05), ("zb-h2", 0.05), ("interleaved --chunks=2", 0.13), ("zb-v", 0.23)):
+        yield llama, "4x4x2", ["--zero=1", "--microbatches=8", *f"--schedule={schedule}".split()], limit
+    for model, flags, limit in (("gpt2_124m", ["--zero=3"], 0.1), ("mixtral_tiny", ["--microbatches=1"], 0.04), ("gpt2_124m", ["--zero=2", "--target=cuda"], 0.11)):
+        yield table.INPUTS / f"{model}.mlir", "1x2x2", flags, limit
+
+
 def try_packing(build):
-    """Temporaries take no more than 3 % beyond what is alive at once."""
+    """Arenas take little more than what is alive at once, and temporaries at most 3 %."""
     place, fine = build / "numerics" / "packing", True
     place.mkdir(parents=True, exist_ok=True)
     (place / "llama3_70b.json").write_text(json.dumps(LLAMA_70B))
     code, text = table.run([build / "bin/p3d-model", place / "llama3_70b.json", "--batch=16", "--seq=4096", "--dtype=bf16", "--scan", "-o", place / "llama3_70b.mlir"], place / "log.txt")
-    rows = [(place / "llama3_70b.mlir", "4x4x2", ["--zero=1"]), (place / "llama3_70b.mlir", "4x4x2", ["--zero=3", "--recompute=full", "--target=cuda"])]
-    rows += [(table.INPUTS / f"{model}.mlir", "1x2x2", flags)
-             for model, flags in (("gpt2_124m", ["--zero=3"]), ("mixtral_tiny", ["--microbatches=1"]), ("gpt2_124m", ["--zero=2", "--target=cuda"]))]
-    for model, mesh, flags in rows:
+    for model, mesh, flags, limit in packing_rows(place):
         code, text = table.run([build / "bin/p3dc", model, f"--mesh={mesh}", *flags, "--emit=memory"], place / "log.txt")
-        found = []
+        arenas, temporaries = [], []
         for program in text.split("exec.program @")[1:]:
-            arena, least = re.search(r"arena (\d+)", program), re.search(r"exec\.least_bytes = (\d+)", program)
-            scratch = max(int(bytes) for bytes in re.findall(r"exec\.task +\w+ scratch (\d+)", program))
-            found.append((scratch, scratch - int(arena[1]) + int(least[1])))
-        right = code == 0 and len(found) == int(mesh.split("x")[1]) and all(0 <= bytes - alive <= 0.03 * alive for bytes, alive in found)
-        print(f"{'ok  ' if right else 'FAIL'} {model.stem} {' '.join(flags)}: bytes of temporaries of each stage, and of them alive at once {found}")
+            arenas.append((int(re.search(r"arena (\d+)", program)[1]), int(re.search(r"exec\.least_bytes = (\d+)", program)[1])))
+            tasks = re.findall(r"exec\.task .*scratch (\d+) .*exec\.alive_bytes = (\d+)", program)
+            temporaries.append(tuple(max(map(int, bytes)) for bytes in zip(*tasks)))  # tasks have the same memory
+        right = code == 0 and len(arenas) == int(mesh.split("x")[1])
+        right &= all(0 <= bytes - least <= most * least for pairs, most in ((arenas, limit), (temporaries, 0.03)) for bytes, least in pairs)
+        print(f"{'ok  ' if right else 'FAIL'} {model.stem} {' '.join(flags)}: arenas {', '.join(f'{bytes} {bytes / least - 1:+.2%}' for bytes, least in arenas)}; "
+              f"temporaries {', '.join(f'{bytes / least - 1:+.2%}' for bytes, least in temporaries)}", flush=True)
         fine &= right
     shutil.rmtree(place)
     return fine

@@ -60,7 +60,7 @@ module attributes {dist.classes = [{axis = "tp", dims = {params.l0.down = array<
     exec.launch @kernel.reduce_sum.1(%arg0) -> (%arg1) : (memref<4xf32>) -> memref<f32>
     exec.all_reduce  sum %arg1 over  dp 0 of f32 why "a sum over the batch, which dp cuts; every microbatch needs it complete" : memref<f32>
   }
-  exec.program @stage0 index 0 slots [2] arena 9984 zero 2048 at 6400 attributes {exec.least_bytes = 9984 : i64, layers = array<i64: 0, 0>, order = ["F0", "F1", "B0", "B1", "S", "U"]} {
+  exec.program @stage0 index 0 slots [2] arena 9984 zero 2048 at 6400 attributes {exec.least_bytes = 9472 : i64, layers = array<i64: 0, 0>, order = ["F0", "F1", "B0", "B1", "S", "U"]} {
     exec.buffer  parameter @params.l0.up at 0 : memref<16x32xf32> of f32 global tensor<16x64xf32> {dist.sharding = #dist.sharding<[{},{tp:32}]>, graph.init = {kind = "normal", std = 2.500000e-01 : f64}, graph.name = "params.l0.up", graph.role = "param"}
     exec.buffer  parameter @m.params.l0.up at 2048 : memref<16x32xf32> of f32 {exec.state = "m", exec.state_of = @params.l0.up}
     exec.buffer  parameter @v.params.l0.up at 4096 : memref<16x32xf32> of f32 {exec.state = "v", exec.state_of = @params.l0.up}
@@ -68,7 +68,7 @@ module attributes {dist.classes = [{axis = "tp", dims = {params.l0.down = array<
     exec.buffer  activation @layer0.1 at 8448 stride 512 : memref<2x32xf32> of f32 {dist.sharding = #dist.sharding<[{dp,mb:2},{tp:32}]>}
     exec.buffer  gradient @grads.l0.up at 6400 : memref<16x32xf32> of f32 {dist.sharding = #dist.sharding<[{},{tp:32}] unreduced{dp,mb}>, pipe.of = @params.l0.up}
     exec.buffer  activation @send.0.forward at 8704 stride 512 : memref<2x32xf32> of f32
-    exec.task  forward scratch 256 at 9472 {
+    exec.task  forward scratch 256 at 9472 attributes {exec.alive_bytes = 256 : i64} {
       %0 = exec.address @batch.x : memref<4x16xf32>
       %1 = exec.address @params.l0.up : memref<16x32xf32>
       %2 = exec.address @send.0.forward : memref<2x32xf32>
@@ -79,7 +79,7 @@ module attributes {dist.classes = [{axis = "tp", dims = {params.l0.down = array<
       exec.launch @kernel.copy(%3) -> (%2) : (memref<2x32xf32>) -> memref<2x32xf32>
       exec.send %2 to 1 channel 0 why "send to stage 1" : memref<2x32xf32>
     }
-    exec.task  backward scratch 512 at 9472 {
+    exec.task  backward scratch 512 at 9472 attributes {exec.alive_bytes = 512 : i64} {
       %0 = exec.address @layer0.1 : memref<2x32xf32>
       %1 = exec.address @batch.x : memref<4x16xf32>
       %2 = exec.address @grads.l0.up : memref<16x32xf32>
@@ -89,15 +89,15 @@ module attributes {dist.classes = [{axis = "tp", dims = {params.l0.down = array<
       %5 = exec.view %1 from %4 times 16 : memref<4x16xf32> to memref<2x16xf32>
       exec.call @layer.bwd(%3, %5, %0) -> (%2) scratch 256 {layer = 0 : i64} : (memref<2x32xf32>, memref<2x16xf32>, memref<2x32xf32>) -> memref<16x32xf32>
     }
-    exec.task  synchronize scratch 0 at 9472 {
+    exec.task  synchronize scratch 0 at 9472 attributes {exec.alive_bytes = 0 : i64} {
       %0 = exec.address @grads.l0.up : memref<16x32xf32>
       exec.all_reduce  sum %0 over  dp 0 of f32 why "gradients are sums over the batch, which dp cuts" : memref<16x32xf32>
     }
-    exec.task  update scratch 0 at 9472 {
+    exec.task  update scratch 0 at 9472 attributes {exec.alive_bytes = 0 : i64} {
       exec.update "adamw" @params.l0.up by @grads.l0.up {decay}
     }
   }
-  exec.program @stage1 index 1 slots [1] arena 27136 zero 6208 at 19072 attributes {exec.least_bytes = 27076 : i64, layers = array<i64: 1, 1>, order = ["P", "F0", "B0", "F1", "B1", "S", "U"]} {
+  exec.program @stage1 index 1 slots [1] arena 27136 zero 6208 at 19072 attributes {exec.least_bytes = 26820 : i64, layers = array<i64: 1, 1>, order = ["P", "F0", "B0", "F1", "B1", "S", "U"]} {
     exec.buffer  parameter @params.l0.down at 0 : memref<32x16xf32> of f32 global tensor<64x16xf32> {dist.sharding = #dist.sharding<[{tp:32},{}]>, graph.init = {kind = "normal", std = 1.250000e-01 : f64}, graph.name = "params.l0.down", graph.role = "param"}
     exec.buffer  parameter @m.params.l0.down at 2048 : memref<32x16xf32> of f32 {exec.state = "m", exec.state_of = @params.l0.down}
     exec.buffer  parameter @v.params.l0.down at 4096 : memref<32x16xf32> of f32 {exec.state = "v", exec.state_of = @params.l0.down}
@@ -119,12 +119,12 @@ module attributes {dist.classes = [{axis = "tp", dims = {params.l0.down = array<
     exec.buffer  gradient @grads.l1.up at 21120 : memref<16x32xf32> of f32 {dist.sharding = #dist.sharding<[{},{tp:32}] unreduced{dp,mb}>, pipe.of = @params.l1.up}
     exec.buffer  gradient @grads.l0.down at 23168 : memref<32x16xf32> of f32 {dist.sharding = #dist.sharding<[{tp:32},{}] unreduced{dp,mb}>, pipe.of = @params.l0.down}
     exec.buffer  result @loss at 25216 : memref<f32> of f32 {dist.sharding = #dist.sharding<[] unreduced{dp,mb}>, graph.name = "loss"}
-    exec.task  prologue scratch 0 at 26304 {
+    exec.task  prologue scratch 0 at 26304 attributes {exec.alive_bytes = 0 : i64} {
       %0 = exec.address @batch.mask : memref<4xf32>
       %1 = exec.address @prologue.0 : memref<f32>
       exec.call @prologue(%0) -> (%1) scratch 0 : (memref<4xf32>) -> memref<f32>
     }
-    exec.task  forward scratch 384 at 26304 {
+    exec.task  forward scratch 384 at 26304 attributes {exec.alive_bytes = 384 : i64} {
       %0 = exec.address @prologue.0 : memref<f32>
       %1 = exec.address @batch.mask : memref<4xf32>
       %2 = exec.address @batch.t : memref<4x16xf32>
@@ -147,7 +147,7 @@ module attributes {dist.classes = [{axis = "tp", dims = {params.l0.down = array<
       exec.call @last.fwd(%12, %5, %4, %14, %15, %16, %0) -> (%7, %10, %9, %8) scratch 0 : (memref<2x16xf32>, memref<16x32xf32>, memref<32x16xf32>, memref<2x16xf32>, memref<2x16xf32>, memref<2xf32>, memref<f32>) -> (memref<f32>, memref<2x16xf32>, memref<2x32xf32>, memref<2x16xf32>)
     }
     exec.buffer  activation @send.1.backward at 26048 stride 1024 : memref<2x32xf32> of f32
-    exec.task  backward scratch 832 at 26304 {
+    exec.task  backward scratch 832 at 26304 attributes {exec.alive_bytes = 772 : i64} {
       %0 = exec.address @params.l0.down : memref<32x16xf32>
       %1 = exec.address @layer0.0 : memref<2x32xf32>
       %2 = exec.address @last.3 : memref<2x16xf32>
@@ -170,7 +170,7 @@ module attributes {dist.classes = [{axis = "tp", dims = {params.l0.down = array<
       exec.call @layer_1.bwd(%16, %1, %0) -> (%9, %10) scratch 0 {layer = 1 : i64} : (memref<2x16xf32>, memref<2x32xf32>, memref<32x16xf32>) -> (memref<2x32xf32>, memref<32x16xf32>)
       exec.send %9 to 0 channel 1 why "send to stage 0" : memref<2x32xf32>
     }
-    exec.task  synchronize scratch 0 at 26304 {
+    exec.task  synchronize scratch 0 at 26304 attributes {exec.alive_bytes = 0 : i64} {
       %0 = exec.address @loss : memref<f32>
       %1 = exec.address @grads.l0.down : memref<32x16xf32>
       %2 = exec.address @grads.l1.up : memref<16x32xf32>
@@ -178,7 +178,7 @@ module attributes {dist.classes = [{axis = "tp", dims = {params.l0.down = array<
       exec.all_reduce  sum %3, %2, %1 over  dp 0 of f32 why "gradients are sums over the batch, which dp cuts" : memref<32x16xf32>, memref<16x32xf32>, memref<32x16xf32>
       exec.all_reduce  sum %0 over  dp 0 of f32 why "the loss and the metrics are sums over the batch, which dp cuts" : memref<f32>
     }
-    exec.task  update scratch 0 at 26304 {
+    exec.task  update scratch 0 at 26304 attributes {exec.alive_bytes = 0 : i64} {
       exec.update "adamw" @params.l0.down by @grads.l0.down {decay}
       exec.update "adamw" @params.l1.down by @grads.l1.down {decay}
       exec.update "adamw" @params.l1.up by @grads.l1.up {decay}

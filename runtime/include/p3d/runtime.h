@@ -44,7 +44,7 @@ extern const p3d_task p3d_tasks[];    /* in the order of the program's "tasks" *
  *   "rank_order":"tp-dp-pp",
  *   "microbatches":m, "global_batch":B, "tokens_per_step":T, "fingerprint":"hex of the whole compile",
  *   "target":"cpu|cuda" (default cpu), "events":E (default 0),
- *   "arena_bytes":N, "workspace_bytes":N (the last of the arena, for matrix products on a device), "slots":s, "optimizer":"adamw|sgd|none",
+ *   "arena_bytes":N, "workspace_bytes":N (the last of the arena, scratch of kernels and matrix products on a device), "stream_scratch":[N,N] (before it, of the streams tp and dp), "runtime_bytes":N (before these, see P3D_DEVICE_PIECE), "slots":s, "optimizer":"adamw|sgd|none",
  *   "zero":{"offset":O,"bytes":N},           set to zero when a step begins: gradient and loss accumulators
  *   "norm_axes":["tp","pp"],                 axes over which the gradient norm is summed (default tp, pp); with "dp" where
  *                                            gradients are sharded over dp
@@ -107,6 +107,10 @@ typedef enum {
   P3D_STREAM_COMPUTE = 0, P3D_STREAM_TP = 1, P3D_STREAM_DP = 2, P3D_STREAM_FORWARD = 3, P3D_STREAM_BACKWARD = 4,
   P3D_STREAM_TIED = 5, P3D_STREAM_NORM = 6, P3D_STREAM_TURNED_FORWARD = 7, P3D_STREAM_TURNED_BACKWARD = 8
 } p3d_stream;
+
+/* What a device's runtime keeps in "runtime_bytes" of the arena, each piece at a multiple of P3D_DEVICE_PIECE bytes: two
+ * small ones, two tables with P3D_DEVICE_ENTRY bytes for each gradient, and the constants. */
+enum { P3D_DEVICE_PIECE = 256, P3D_DEVICE_ENTRY = 72 };
 
 /* Enqueues a kernel of the images: `blocks` and `threads` in one dimension; arguments[i] points to an 8-byte value. */
 void p3d_launch(p3d_context *ctx, const char *kernel, int64_t blocks, int32_t threads, void **arguments, int32_t count);

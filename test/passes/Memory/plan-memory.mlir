@@ -1,9 +1,9 @@
 // Temporaries share bytes when their lives do not overlap; accumulators are neighbours; the optimizer's state is added.
 // RUN: p3dc-opt %s -p3d-plan-memory -p3d-verify-memory | FileCheck %s
-// The workspace of matrix products ends the arena, at a multiple of 256 bytes.
+// The workspace of a device ends the arena, and what the runtime keeps there stands before it, at multiples of 256 bytes: two small pieces and two tables.
 // RUN: p3dc-opt %s -p3d-plan-memory=workspace-bytes=1024 -p3d-verify-memory | FileCheck %s --check-prefix=WORKSPACE
 // WORKSPACE: exec.workspace_bytes = 1024
-// WORKSPACE: exec.program {{.*}} arena 2048
+// WORKSPACE: exec.program {{.*}} arena 3072 {{.*}}exec.runtime_bytes = 1024 : i64, exec.stream_scratch = array<i64: 0, 0>
 
 func.func private @kernel.neg(%x: memref<16xf32>, %y: memref<16xf32>) { return }
 func.func private @kernel.add(%x: memref<16xf32>, %y: memref<16xf32>) { return }
