@@ -6,6 +6,7 @@
 #include "runtime/include/p3d/runtime.h"
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace p3d {
@@ -27,7 +28,10 @@ public:
       : SafetensorsFile(MappedFile(path)) {}
 
   const std::string &name() const { return file.name(); }
+  int64_t bytes() const { return file.size(); }
   const std::map<std::string, TensorView> &tensors() const { return table; }
+  /// All bytes before the tensors.
+  std::string_view header() const { return {file.data(), size_t(dataStart)}; }
   /// The tensor `name`, or null.
   const TensorView *find(const std::string &name) const;
   /// The tensor `name`, which has to have this type and shape.
@@ -36,8 +40,9 @@ public:
 
 private:
   void readHeader();
-  void checkCoverage(int64_t dataStart) const;
+  void checkCoverage() const;
   MappedFile file;
+  int64_t dataStart = 0;
   std::map<std::string, TensorView> table;
 };
 

@@ -135,17 +135,17 @@ void SafetensorsFile::readHeader() {
     userError("{}: header length {} at offset 0 does not fit the file of {} "
               "bytes; this is no safetensors file, or it is damaged",
               label, length, file.size());
-  int64_t dataStart = 8 + int64_t(length);
+  dataStart = 8 + int64_t(length);
   json header = parseHeader(label, file.data() + 8, int64_t(length));
   if (!header.is_object())
     userError("{}: header at offset 8 is no JSON object", label);
   for (const auto &[name, entry] : header.items())
     if (name != "__metadata__")
       table.emplace(name, readTensor(file, name, entry, dataStart));
-  checkCoverage(dataStart);
+  checkCoverage();
 }
 
-void SafetensorsFile::checkCoverage(int64_t dataStart) const {
+void SafetensorsFile::checkCoverage() const {
   std::vector<std::pair<const TensorView *, const std::string *>> order;
   for (const auto &[name, view] : table)
     order.emplace_back(&view, &name);

@@ -10,13 +10,54 @@
 
 namespace p3d {
 
-static std::string gradientName(const Param &param) {
-  static const std::string prefix = "params.";
-  bool hasPrefix = param.name.compare(0, prefix.size(), prefix) == 0;
-  return "grads." + param.name.substr(hasPrefix ? prefix.size() : 0);
+static std::string withPrefix(const char *prefix, const Param &param) {
+  static const std::string usual = "params.";
+  bool hasPrefix = param.name.compare(0, usual.size(), usual) == 0;
+  return prefix + param.name.substr(hasPrefix ? usual.size() : 0);
 }
 
-static bool hasGradient(const Param &param) { return param.grad >= 0; }
+/// A 16-bit master in a file would not be the one that training goes on with.
+static bool hasOwnMaster(const Param &param) {
+  return param.master >= 0 && param.fileDType != P3D_F32;
+}
+
+const TensorKind parameterTensors = {
+    isStored, [](const Param &param) { return param.name; },
+    [](const Param &param) { return param.fileDType; },
+    [](const Param &param, const OwnedPart &owned) {
+      bool master = param.master >= 0;
+      return OwnedStorage{master ? owned.master : owned.values,
+                          master ? P3D_F32 : param.dtype};
+    }};
+
+static p3d_dtype f32(const Param &) { return P3D_F32; }
+
+const TensorKind gradientTensors = {
+    [](const Param &param) { return param.grad >= 0; },
+    [](const Param &param) { return withPrefix("grads.", param); }, f32,
+    [](const Param &param, const OwnedPart &owned) {
+      return OwnedStorage{owned.grad, param.gradDType};
+    }};
+
+const TensorKind firstMoments = {
+    [](const Param &param) { return param.m >= 0; },
+    [](const Param &param) { return withPrefix("m.", param); }, f32,
+    [](const Param &, const OwnedPart &owned) {
+      return OwnedStorage{owned.m, P3D_F32};
+    }};
+
+const TensorKind secondMoments = {
+    [](const Param &param) { return param.v >= 0; },
+    [](const Param &param) { return withPrefix("v.", param); }, f32,
+    [](const Param &, const OwnedPart &owned) {
+      return OwnedStorage{owned.v, P3D_F32};
+    }};
+
+const TensorKind masterTensors = {
+    hasOwnMaster, [](const Param &param) { return withPrefix("master.", param); },
+    f32, [](const Param &, const OwnedPart &owned) {
+      return OwnedStorage{owned.master, P3D_F32};
+    }};
 
 /// A program that leaves part of a tensor to nobody would export zeros.
 static void checkPieces(const std::string &name, int64_t needed,
@@ -36,15 +77,14 @@ static void checkPieces(const std::string &name, int64_t needed,
                   needed);
 }
 
-static std::vector<TensorSpec>
-wholeTensors(const std::vector<const Program *> &programs,
-             bool (*wanted)(const Param &), bool gradients) {
+static void addWholeTensors(const std::vector<const Program *> &programs,
+                            const TensorKind &kind,
+                            std::vector<TensorSpec> &tensors) {
   std::map<std::string, std::vector<const Param *>> byName;
   for (const Program *program : programs)
     for (const Param &param : program->params)
-      if (wanted(param))
-        byName[gradients ? gradientName(param) : param.name].push_back(&param);
-  std::vector<TensorSpec> tensors;
+      if (kind.has(param))
+        byName[kind.name(param)].push_back(&param);
   for (const auto &[name, pieces] : byName) {
     const Param &first = *pieces.front();
     int64_t count = 1;
@@ -52,23 +92,20 @@ wholeTensors(const std::vector<const Program *> &programs,
       count *= extent;
     for (const Param *piece : pieces)
       if (piece->globalShape != first.globalShape ||
-          piece->fileDType != first.fileDType)
+          kind.dtype(*piece) != kind.dtype(first))
         internalError("the stages disagree on the type of {}", name);
     checkPieces(name, count, pieces);
-    tensors.push_back(
-        {name, gradients ? P3D_F32 : first.fileDType, first.globalShape});
+    tensors.push_back({name, kind.dtype(first), first.globalShape});
   }
+}
+
+std::vector<TensorSpec>
+wholeTensors(const std::vector<const Program *> &programs,
+             const TensorKinds &kinds) {
+  std::vector<TensorSpec> tensors;
+  for (const TensorKind *kind : kinds)
+    addWholeTensors(programs, *kind, tensors);
   return tensors;
-}
-
-std::vector<TensorSpec>
-exportedTensors(const std::vector<const Program *> &programs) {
-  return wholeTensors(programs, isStored, false);
-}
-
-std::vector<TensorSpec>
-gradientTensors(const std::vector<const Program *> &programs) {
-  return wholeTensors(programs, hasGradient, true);
 }
 
 /// Copies `count` elements, changing the type of floats if need be.
@@ -86,15 +123,12 @@ static void convert(p3d_dtype from, const char *source, p3d_dtype to,
   }
 }
 
-/// Where the owned elements of a parameter lie, and their type.
-struct OwnedStorage {
-  int64_t offset;
-  p3d_dtype dtype;
-};
-
-static void writeOwned(const Program &program, Coordinates at,
-                       const Param &param, Device &device,
-                       OwnedStorage storage, const TensorView &view) {
+/// Hands the elements of `param` that the rank owns to `sink`, in the type of
+/// `view`.
+static void forEachOwned(const Program &program, Coordinates at,
+                         const Param &param, Device &device,
+                         OwnedStorage storage, const TensorView &view,
+                         const OwnedSink &sink) {
   if (!ownsCopy(param, program.mesh, at, {P3D_TP, P3D_DP}))
     return;
   int64_t from = info(storage.dtype).bytes, to = info(view.dtype).bytes;
@@ -104,32 +138,30 @@ static void writeOwned(const Program &program, Coordinates at,
                 layout.forEachRun(
                     [&](int64_t global, int64_t local, int64_t count) {
                       convert(storage.dtype, host[0] + local * from, view.dtype,
-                              view.data + global * to, count);
+                              sink(view, global * to, count * to), count);
                     });
               });
 }
 
-void exportParameters(const Program &program, Coordinates at, Device &device,
-                      const SafetensorsFile &file) {
-  for (const Param &param : program.params) {
-    if (!isStored(param))
-      continue;
-    OwnedPart owned = ownedPart(param, program.mesh, at);
-    bool master = param.master >= 0;
-    writeOwned(program, at, param, device,
-               {master ? owned.master : owned.values,
-                master ? P3D_F32 : param.dtype},
-               file.expect(param.name, param.fileDType, param.globalShape));
-  }
+void forEachOwned(const Program &program, Coordinates at, Device &device,
+                  const TensorKinds &kinds, const SafetensorsFile &file,
+                  const OwnedSink &sink) {
+  for (const TensorKind *kind : kinds)
+    for (const Param &param : program.params)
+      if (kind->has(param))
+        forEachOwned(program, at, param, device,
+                     kind->storage(param, ownedPart(param, program.mesh, at)),
+                     file.expect(kind->name(param), kind->dtype(param),
+                                 param.globalShape),
+                     sink);
 }
 
-void exportGradients(const Program &program, Coordinates at, Device &device,
-                     const SafetensorsFile &file) {
-  for (const Param &param : program.params)
-    if (hasGradient(param))
-      writeOwned(program, at, param, device,
-                 {ownedPart(param, program.mesh, at).grad, param.gradDType},
-                 file.expect(gradientName(param), P3D_F32, param.globalShape));
+void writeOwned(const Program &program, Coordinates at, Device &device,
+                const TensorKinds &kinds, const SafetensorsFile &file) {
+  forEachOwned(program, at, device, kinds, file,
+               [](const TensorView &view, int64_t offset, int64_t) {
+                 return view.data + offset;
+               });
 }
 
 } // namespace p3d

@@ -31,6 +31,16 @@ void checkParameters(const Program &program, const SafetensorsFile &file) {
       findTensor(param, file);
 }
 
+static const TensorKinds optimizerKinds = {&firstMoments, &secondMoments,
+                                           &masterTensors};
+
+void checkOptimizerState(const Program &program, const SafetensorsFile &file) {
+  for (const TensorKind *kind : optimizerKinds)
+    for (const Param &param : program.params)
+      if (kind->has(param))
+        file.expect(kind->name(param), P3D_F32, param.globalShape);
+}
+
 static void clearStorage(const Layout &layout, ParamStorage storage) {
   std::memset(storage.data, 0,
               size_t(layout.storageCount() * info(storage.dtype).bytes));
@@ -52,13 +62,17 @@ static void loadRun(const TensorView &view, ParamStorage storage,
   }
 }
 
-void loadParameter(const Param &param, const Layout &layout,
-                   const SafetensorsFile &file, ParamStorage storage) {
-  const TensorView &view = findTensor(param, file);
+static void loadTensor(const TensorView &view, const Layout &layout,
+                       ParamStorage storage) {
   clearStorage(layout, storage);
   layout.forEachRun([&](int64_t global, int64_t local, int64_t count) {
     loadRun(view, storage, global, local, count);
   });
+}
+
+void loadParameter(const Param &param, const Layout &layout,
+                   const SafetensorsFile &file, ParamStorage storage) {
+  loadTensor(findTensor(param, file), layout, storage);
 }
 
 static void initializeRun(const Param &param, NormalStream &normal,
@@ -90,8 +104,29 @@ void initializeParameter(const Param &param, const Layout &layout,
   });
 }
 
+/// The optimizer's states of `param`: as stored, or zero.
+static void prepareStates(const Program &program, Coordinates at,
+                          const Param &param, const SafetensorsFile *file,
+                          Device &device) {
+  OwnedPart owned = ownedPart(param, program.mesh, at);
+  for (const TensorKind *kind : optimizerKinds) {
+    if (!kind->has(param))
+      continue;
+    Layout layout = ownedLayout(param, program.mesh, at);
+    ArenaRange range{kind->storage(param, owned).offset,
+                     layout.storageCount() * int64_t(sizeof(float))};
+    if (file)
+      device.write({range}, [&](const HostRanges &host) {
+        loadTensor(file->expect(kind->name(param), P3D_F32, param.globalShape),
+                   layout, {host[0], P3D_F32});
+      });
+    else if (kind != &masterTensors) // a master starts as its parameter
+      device.zero(range);
+  }
+}
+
 void prepareParameters(const Program &program, Coordinates at,
-                       const SafetensorsFile *file, uint64_t seed,
+                       const StoredState &state, uint64_t seed,
                        Device &device) {
   for (const Param &param : program.params) {
     if (!isStored(param))
@@ -100,18 +135,17 @@ void prepareParameters(const Program &program, Coordinates at,
       device.write({{offset, layout.storageCount() * info(dtype).bytes}},
                    [&](const HostRanges &host) {
                      ParamStorage storage{host[0], dtype};
-                     if (file)
-                       loadParameter(param, layout, *file, storage);
+                     if (state.params)
+                       loadParameter(param, layout, *state.params, storage);
                      else
                        initializeParameter(param, layout, seed, storage);
                    });
     };
     fill(valuesLayout(param, program.mesh, at), param.offset, param.dtype);
-    OwnedPart owned = ownedPart(param, program.mesh, at);
     if (param.master >= 0)
-      fill(ownedLayout(param, program.mesh, at), owned.master, P3D_F32);
-    for (int64_t state : {owned.m, owned.v})
-      device.zero({state, owned.count * 4});
+      fill(ownedLayout(param, program.mesh, at),
+           ownedPart(param, program.mesh, at).master, P3D_F32);
+    prepareStates(program, at, param, state.optimizer, device);
   }
 }
 

@@ -10,6 +10,10 @@ namespace p3d {
 /// True for entries that --params supplies (all but random keys).
 bool isStored(const Param &param);
 
+/// A user error unless `file` has the states that the optimizer of `program`
+/// keeps.
+void checkOptimizerState(const Program &program, const SafetensorsFile &file);
+
 /// A user error unless `file` has every stored parameter of `program` with the
 /// right shape and a type that it can be loaded from.
 void checkParameters(const Program &program, const SafetensorsFile &file);
@@ -30,23 +34,54 @@ void loadParameter(const Param &param, const Layout &layout,
 void initializeParameter(const Param &param, const Layout &layout,
                          uint64_t seed, ParamStorage storage);
 
-/// All stored parameters, from `file` or, without one, from the seed; the
-/// optimizer's states become zero.
+/// Where a run that goes on takes its state from: the parameters, and the
+/// optimizer's, both checked before.
+struct StoredState {
+  const SafetensorsFile *params = nullptr, *optimizer = nullptr;
+};
+
+/// All stored parameters, from `state` or, without it, from the seed; without
+/// stored states the optimizer's become zero.
 void prepareParameters(const Program &program, Coordinates at,
-                       const SafetensorsFile *file, uint64_t seed,
-                       Device &device);
+                       const StoredState &state, uint64_t seed, Device &device);
 
-/// The whole tensors that an export of these programs holds, by name.
-std::vector<TensorSpec>
-exportedTensors(const std::vector<const Program *> &programs);
-/// The same for gradients: f32, under "grads." in place of "params.".
-std::vector<TensorSpec>
-gradientTensors(const std::vector<const Program *> &programs);
+/// Where the owned elements of a parameter lie in the arena, and their type.
+struct OwnedStorage {
+  int64_t offset;
+  p3d_dtype dtype;
+};
 
-/// Writes the elements that this rank owns to the tensors of `file`.
-void exportParameters(const Program &program, Coordinates at, Device &device,
-                      const SafetensorsFile &file);
-void exportGradients(const Program &program, Coordinates at, Device &device,
-                     const SafetensorsFile &file);
+/// A kind of tensors that files hold, one for each parameter that has it.
+struct TensorKind {
+  bool (*has)(const Param &param);
+  std::string (*name)(const Param &param);
+  p3d_dtype (*dtype)(const Param &param); ///< in the file
+  OwnedStorage (*storage)(const Param &param, const OwnedPart &owned);
+};
+using TensorKinds = std::vector<const TensorKind *>;
+
+/// Parameters in the type of the model; gradients, f32 under "grads." in place
+/// of "params."; AdamW's moments ("m.", of sgd with momentum too, and "v.");
+/// f32 masters of parameters that files hold in 16 bits ("master.").
+extern const TensorKind parameterTensors, gradientTensors, firstMoments,
+    secondMoments, masterTensors;
+
+/// The whole tensors of these kinds that the programs hold together, by kind
+/// and name.
+std::vector<TensorSpec>
+wholeTensors(const std::vector<const Program *> &programs,
+             const TensorKinds &kinds);
+
+/// Gives the memory for `bytes` bytes of a tensor from `offset` on.
+using OwnedSink = std::function<char *(const TensorView &view, int64_t offset,
+                                       int64_t bytes)>;
+/// Copies the elements that this rank owns, tensor by tensor of `file`, in
+/// ranges to where `sink` says.
+void forEachOwned(const Program &program, Coordinates at, Device &device,
+                  const TensorKinds &kinds, const SafetensorsFile &file,
+                  const OwnedSink &sink);
+/// Copies them to the tensors of `file`.
+void writeOwned(const Program &program, Coordinates at, Device &device,
+                const TensorKinds &kinds, const SafetensorsFile &file);
 
 } // namespace p3d

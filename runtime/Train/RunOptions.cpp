@@ -33,7 +33,12 @@ const char *scheduleName(LearningRateSchedule schedule) {
 
 std::string RunOptions::toJson() const {
   return nlohmann::json{{"steps", steps},
+                        {"first_step", firstStep},
                         {"params", params},
+                        {"optimizer_state", optimizerState},
+                        {"save", saveDirectory},
+                        {"save_every", saveEvery},
+                        {"save_layout_fds", saveLayoutFds},
                         {"data", data},
                         {"lr", learningRate},
                         {"min_lr", minLearningRate},
@@ -59,7 +64,12 @@ RunOptions RunOptions::fromJson(const std::string &text) {
   nlohmann::json j = nlohmann::json::parse(text);
   RunOptions options;
   options.steps = j.at("steps");
+  options.firstStep = j.at("first_step");
   options.params = j.at("params");
+  options.optimizerState = j.at("optimizer_state");
+  options.saveDirectory = j.at("save");
+  options.saveEvery = j.at("save_every");
+  options.saveLayoutFds = j.at("save_layout_fds").get<std::vector<int>>();
   options.data = j.at("data");
   options.learningRate = j.at("lr");
   options.minLearningRate = j.at("min_lr");

@@ -2,14 +2,19 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace p3d {
 
 enum class LearningRateSchedule { Constant, Cosine, Linear, Wsd };
 
 struct RunOptions {
-  int64_t steps = 0;
+  int64_t steps = 0;     ///< the number of the last one
+  int64_t firstStep = 1; ///< above 1 after what is stored
   std::string params, data;
+  std::string optimizerState; ///< file of its states, or empty
+  std::string saveDirectory;  ///< of checkpoints, or empty
+  int64_t saveEvery = 0;      ///< steps; 0: after the last one only
   double learningRate = 1e-3, minLearningRate = 0;
   LearningRateSchedule schedule = LearningRateSchedule::Constant;
   int64_t warmup = 0;
@@ -21,6 +26,13 @@ struct RunOptions {
   bool deterministic = false; ///< only sums whose order is the same on every run
   double timeoutSeconds = 600;
   int exportFd = -1, gradientsFd = -1, valuesFd = -1; ///< files to fill, or -1
+  std::vector<int> saveLayoutFds; ///< of each of checkpointFiles()
+
+  /// Whether a checkpoint of the state after `step` is wanted.
+  bool savesAfter(int64_t step) const {
+    return !saveDirectory.empty() &&
+           (step == steps || (saveEvery > 0 && step % saveEvery == 0));
+  }
 
   std::string toJson() const;
   static RunOptions fromJson(const std::string &text);

@@ -16,23 +16,28 @@ namespace p3d {
 Trainer::Trainer(p3d_context &context, const RunOptions &options,
                  const p3d_task *tasks)
     : context(context), program(context.program), options(options),
-      tasks(tasks), batches(openBatchSource(options.data)) {}
+      tasks(tasks), batches(openBatchSource(options.data)),
+      checkpoints(context, options) {}
 
 void Trainer::run() {
   loadParameters();
-  for (int64_t step = 1; step <= options.steps; ++step)
+  for (int64_t step = options.firstStep; step <= options.steps; ++step) {
     runStep(step);
+    if (options.savesAfter(step))
+      saveCheckpoint(step);
+  }
   if (options.exportFd >= 0)
     exportWeights();
 }
 
 void Trainer::loadParameters() {
   context.enterOperation("loading of parameters");
-  std::unique_ptr<SafetensorsFile> file;
-  if (!options.params.empty())
-    file = std::make_unique<SafetensorsFile>(options.params);
-  prepareParameters(program, context.at, file.get(), options.seed,
-                    context.device);
+  auto open = [](const std::string &path) {
+    return path.empty() ? nullptr : std::make_unique<SafetensorsFile>(path);
+  };
+  auto params = open(options.params), optimizer = open(options.optimizerState);
+  prepareParameters(program, context.at, {params.get(), optimizer.get()},
+                    options.seed, context.device);
 }
 
 void Trainer::fillInputs(int64_t step) {
@@ -93,7 +98,7 @@ void Trainer::runStep(int64_t step) {
   fillInputs(step);
   context.device.runOrder([this] { runOrder(); });
   context.enterTask("update", 0);
-  if (step == 1 && options.gradientsFd >= 0)
+  if (step == options.firstStep && options.gradientsFd >= 0)
     dumpGradients();
   update(step, record);
   readResults(record);
@@ -164,9 +169,8 @@ void Trainer::publish(const StepRecord &record) {
 
 void Trainer::dumpGradients() {
   context.enterOperation("writing of gradients");
-  exportGradients(
-      program, context.at, context.device,
-      SafetensorsFile(MappedFile(options.gradientsFd, "--dump-grads")));
+  writeOwned(program, context.at, context.device, {&gradientTensors},
+             SafetensorsFile(MappedFile(options.gradientsFd, "--dump-grads")));
 }
 
 void Trainer::dumpValues(const OrderEntry &entry) {
@@ -175,11 +179,17 @@ void Trainer::dumpValues(const OrderEntry &entry) {
                SafetensorsFile(MappedFile(options.valuesFd, "--verify")));
 }
 
+void Trainer::saveCheckpoint(int64_t step) {
+  context.enterTask("checkpoint", 0);
+  context.enterOperation("copying of the state");
+  checkpoints.save(step);
+}
+
 void Trainer::exportWeights() {
   context.enterTask("export", 0);
   context.enterOperation("writing of parameters");
-  exportParameters(program, context.at, context.device,
-                   SafetensorsFile(MappedFile(options.exportFd, "--export")));
+  writeOwned(program, context.at, context.device, {&parameterTensors},
+             SafetensorsFile(MappedFile(options.exportFd, "--export")));
 }
 
 } // namespace p3d

@@ -2,6 +2,7 @@
 #pragma once
 #include "runtime/Context.h"
 #include "runtime/Data/Batch.h"
+#include "runtime/Train/Checkpoint.h"
 #include "runtime/Train/RunOptions.h"
 
 namespace p3d {
@@ -26,6 +27,7 @@ private:
   void update(int64_t step, StepRecord &record);
   void readResults(StepRecord &record);
   void publish(const StepRecord &record);
+  void saveCheckpoint(int64_t step);
   void exportWeights();
 
   p3d_context &context;
@@ -33,6 +35,7 @@ private:
   const RunOptions &options;
   const p3d_task *tasks;
   std::unique_ptr<BatchSource> batches;
+  CheckpointWriter checkpoints;
 };
 
 } // namespace p3d

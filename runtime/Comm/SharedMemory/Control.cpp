@@ -91,9 +91,7 @@ void Control::reportFailure(int rank, ExitCode code, const std::string &text,
   head->failedRank = rank;
   head->failureCode = int(code);
   head->late = late;
-  size_t length = std::min(text.size(), sizeof(head->failure) - 1);
-  std::memcpy(head->failure, text.data(), length);
-  head->failure[length] = 0;
+  setText(head->failure, text);
   head->failed.store(2, std::memory_order_release);
 }
 
@@ -103,8 +101,8 @@ void Control::wakeLauncher() const {
     internalError("cannot signal p3d-run");
 }
 
-void setText(char (&target)[textBytes], const std::string &text) {
-  size_t length = std::min(text.size(), size_t(textBytes) - 1);
+void copyText(char *target, size_t size, const std::string &text) {
+  size_t length = std::min(text.size(), size - 1);
   std::memcpy(target, text.data(), length);
   target[length] = 0;
 }

@@ -108,6 +108,9 @@ struct alignas(4096) RankArea {
   // Steps done; the launcher counts those it has read in its header.
   std::atomic<uint32_t> stepsDone;
   StepRecord records[stepRing];
+  // The last step whose state this rank has written for a checkpoint, or failed to.
+  std::atomic<int64_t> saved;
+  char saveFailure[1024]; ///< empty if it was written
   // Transfers. A word counts events and is what its owner sleeps on.
   alignas(64) std::atomic<uint32_t> inbox;
   alignas(64) std::atomic<uint32_t> acknowledged;
@@ -126,6 +129,7 @@ struct alignas(4096) ControlHeader {
   char failure[4096];
   std::atomic<uint32_t> stepsRead;
   std::atomic<uint32_t> mayStart; ///< all ranks are ready
+  std::atomic<uint32_t> checkpoints; ///< that the launcher has completed, or given up
   int64_t optionsBytes;
   char options[65536];
   int32_t arenaFds[1]; ///< worldSize of them, up to the first RankArea
@@ -163,7 +167,11 @@ private:
   RankArea *areas;
 };
 
-/// Copies at most textBytes - 1 characters.
-void setText(char (&target)[textBytes], const std::string &text);
+/// Copies at most `size` - 1 characters.
+void copyText(char *target, size_t size, const std::string &text);
+template <size_t size>
+void setText(char (&target)[size], const std::string &text) {
+  copyText(target, size, text);
+}
 
 } // namespace p3d

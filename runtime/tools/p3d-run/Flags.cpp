@@ -56,7 +56,7 @@ constexpr int64_t many = int64_t(1) << 40;
 // Each entry is one flag: what --help says and how its value is read.
 // not messages: what --help says is printed by --help
 const Flag flags[] = {
-    {"steps", "N", "number of training steps", Needs::Nothing,
+    {"steps", "N", "number of training steps; after --resume of the last one", Needs::Nothing,
      [](CommandLine &line, const Flag &flag, const std::string &text) {
        line.run.steps = readInteger<int64_t>(flag, text, 1, UINT32_MAX);
      }},
@@ -133,6 +133,37 @@ const Flag flags[] = {
      Needs::Nothing,
      [](CommandLine &line, const Flag &flag, const std::string &text) {
        line.exportPath = readPath(flag, text);
+     }},
+    {"save", "DIR",
+     "write checkpoints DIR/step_<N> after the last step, and see --save-every",
+     Needs::Nothing,
+     [](CommandLine &line, const Flag &flag, const std::string &text) {
+       line.run.saveDirectory = readPath(flag, text);
+     }},
+    {"save-every", "N", "write one every N steps too, while training goes on",
+     Needs::Nothing,
+     [](CommandLine &line, const Flag &flag, const std::string &text) {
+       line.run.saveEvery = readInteger<int64_t>(flag, text, 1, UINT32_MAX);
+     }},
+    {"keep-last", "N", "of the checkpoints up to that of now keep N (all)",
+     Needs::Nothing,
+     [](CommandLine &line, const Flag &flag, const std::string &text) {
+       line.keepLast = readInteger<int64_t>(flag, text, 1, many);
+     }},
+    {"resume", "DIR",
+     "go on after the last checkpoint in DIR, or after DIR/step_<N>, up to step "
+     "--steps; any mesh, schedule and --zero read it",
+     Needs::Nothing,
+     [](CommandLine &line, const Flag &flag, const std::string &text) {
+       line.resume = readPath(flag, text);
+     }},
+    {"elastic", "restart",
+     "when a rank fails start all again after the last checkpoint of --save",
+     Needs::Nothing,
+     [](CommandLine &line, const Flag &flag, const std::string &text) {
+       if (text != flag.value)
+         userError("--{}={}: expected {}", flag.name, text, flag.value);
+       line.restarts = true;
      }},
     {"dump-grads", "FILE.safetensors",
      "write the gradients of the first step, before clipping", Needs::Nothing,
@@ -225,6 +256,14 @@ void checkVerifyAlone(const CommandLine &line) {
       userError("--{} has no effect with --verify", name);
 }
 
+void checkCheckpointFlags(const CommandLine &line) {
+  for (const char *name : {"save-every", "keep-last", "elastic"})
+    if (line.given.count(name) && !line.given.count("save"))
+      userError("--{} needs --save=DIR", name);
+  if (line.given.count("resume") && line.given.count("params"))
+    userError("--params and --resume both say where to start; give one of them");
+}
+
 } // namespace
 
 CommandLine parseCommandLine(const std::vector<std::string> &arguments) {
@@ -248,6 +287,7 @@ CommandLine parseCommandLine(const std::vector<std::string> &arguments) {
     checkVerifyAlone(line);
   else if (!line.given.count("steps"))
     userError("--steps=N is missing");
+  checkCheckpointFlags(line);
   if (line.run.minLearningRate > line.run.learningRate)
     userError("--min-lr={} is above the learning rate {}",
               line.run.minLearningRate, line.run.learningRate);

@@ -15,6 +15,9 @@ struct CommandLine {
   std::string directory;
   RunOptions run;
   std::string log, exportPath, gradientsPath;
+  std::string resume;   ///< directory of checkpoints, or one of them
+  int64_t keepLast = 0; ///< checkpoints; 0: all
+  bool restarts = false; ///< from the last checkpoint, when a rank fails
   std::set<std::string> given; ///< names of the flags that were given
 };
 

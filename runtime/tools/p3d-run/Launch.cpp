@@ -7,6 +7,7 @@
 #include "runtime/Train/Random.h"
 #include "runtime/tools/p3d-run/Cluster/Cluster.h"
 #include "runtime/tools/p3d-run/Cluster/Timing.h"
+#include "runtime/tools/p3d-run/Checkpoints.h"
 #include "runtime/tools/p3d-run/Flags.h"
 #include "runtime/tools/p3d-run/OutputFile.h"
 #include "runtime/tools/p3d-run/Progress.h"
@@ -64,7 +65,6 @@ static void printInitialisation(const Build &build) {
 
 /// Everything that can be found wrong with the input before a rank starts.
 static void checkInputs(const Build &build, const CommandLine &line, bool isRoot) {
-  checkFlagsApply(line, build.optimizer(), build.any().target);
   checkMemory(build);
   std::unique_ptr<SafetensorsFile> params;
   if (!line.run.params.empty())
@@ -75,8 +75,33 @@ static void checkInputs(const Build &build, const CommandLine &line, bool isRoot
     if (params)
       checkParameters(*program, *params);
   }
+  if (!line.run.optimizerState.empty()) {
+    SafetensorsFile optimizer(line.run.optimizerState);
+    for (const Program *program : build.distinctPrograms())
+      checkOptimizerState(*program, optimizer);
+  }
   if (!params && isRoot)
     printInitialisation(build);
+}
+
+/// Makes `line` go on after the checkpoint that --resume names.
+static void resume(CommandLine &line, const Build &build) {
+  std::string directory = findCheckpoint(line.resume);
+  CheckpointState state = checkCheckpoint(directory);
+  if (state.step >= line.run.steps)
+    userError("{}: is of step {}, and --steps={} asks for none behind it; --steps is the number of the last step", directory, state.step, line.run.steps);
+  if (line.given.count("seed") && line.run.seed != state.seed)
+    userError("{}: was trained with --seed={}, not {}; leave --seed out", directory, state.seed, line.run.seed);
+  if (std::string optimizer = optimizerName(build.optimizer()); optimizer != state.optimizer)
+    userError("{}: has the state of {}, the program was compiled with --optimizer={}; compile it with --optimizer={}, or start from its weights with "
+              "--params={}/params.safetensors",
+              directory, state.optimizer, optimizer, state.optimizer, directory);
+  line.run.seed = state.seed;
+  line.run.firstStep = state.step + 1;
+  line.run.params = directory + "/params.safetensors";
+  line.run.optimizerState = directory + "/optimizer.safetensors";
+  fmt::print("resumed from {}, step {}\n", directory, state.step);
+  std::fflush(stdout);
 }
 
 static int makeSignalFd() {
@@ -111,6 +136,11 @@ static void setOptions(const Control &control, const RunOptions &options, int ev
 
 namespace {
 
+/// Somebody wants the run to end.
+struct Stopped : Error {
+  using Error::Error;
+};
+
 /// The files that ranks write into, of the root.
 struct Outputs {
   std::unique_ptr<OutputFile> weights, gradients;
@@ -128,6 +158,8 @@ public:
     ranks.reset();
     return cluster && cluster->fail(error);
   }
+  /// The last that this run has saved, or empty; once the ranks have ended.
+  std::string lastCheckpoint();
 
 private:
   void joinCluster();
@@ -136,6 +168,7 @@ private:
   /// Waits for an event, and takes it.
   void wait();
   void endWhatIsDone();
+  bool readCheckpoints(bool waits);
   bool isSignalled();
   int64_t stepsReported() const { return progress ? progress->stepsReported() : 0; }
 
@@ -147,6 +180,7 @@ private:
   Control control;
   std::unique_ptr<Cluster> cluster;   ///< none if alone
   std::unique_ptr<Progress> progress; ///< of the root
+  std::unique_ptr<Checkpoints> checkpoints; ///< where --save is given
   std::unique_ptr<Ranks> ranks;
   StartGate gate;
   std::vector<int> inherited;
@@ -162,9 +196,9 @@ Run::Run(CommandLine &line, Outputs &outputs, const Build &build, const Placemen
 static Outputs makeOutputs(CommandLine &line, const Build &build) {
   Outputs outputs;
   if (!line.exportPath.empty())
-    outputs.weights = std::make_unique<OutputFile>(line.exportPath, exportedTensors(build.distinctPrograms()));
+    outputs.weights = std::make_unique<OutputFile>(line.exportPath, wholeTensors(build.distinctPrograms(), {&parameterTensors}));
   if (!line.gradientsPath.empty())
-    outputs.gradients = std::make_unique<OutputFile>(line.gradientsPath, gradientTensors(build.distinctPrograms()));
+    outputs.gradients = std::make_unique<OutputFile>(line.gradientsPath, wholeTensors(build.distinctPrograms(), {&gradientTensors}));
   if (line.verify)
     outputs.verification = std::make_unique<Verification>(build, line.run);
   return outputs;
@@ -174,7 +208,7 @@ bool Run::isSignalled() {
   signalfd_siginfo info;
   if (read(signalFd, &info, sizeof(info)) <= 0)
     return false;
-  throw Error(ExitCode::RankFailure, fmt::format("stopped by signal {} ({}) after step {}", info.ssi_signo,
+  throw Stopped(ExitCode::RankFailure, fmt::format("stopped by signal {} ({}) after step {}", info.ssi_signo,
                                                  strsignal(int(info.ssi_signo)), stepsReported()));
 }
 
@@ -216,6 +250,11 @@ void Run::openFiles() {
     line.run.exportFd = descriptor(outputs.weights, agreed.exportFile);
     line.run.gradientsFd = descriptor(outputs.gradients, agreed.gradientsFile);
   }
+  if (!line.run.saveDirectory.empty()) {
+    checkpoints = std::make_unique<Checkpoints>(line, build);
+    line.run.saveLayoutFds = checkpoints->layoutFds();
+    inherited.insert(inherited.end(), line.run.saveLayoutFds.begin(), line.run.saveLayoutFds.end());
+  }
   setOptions(control, line.run, eventFd);
 }
 
@@ -253,10 +292,34 @@ void Run::endWhatIsDone() {
     cluster->start();
   if (progress)
     progress->readSteps();
-  if (outputs.gradients && stepsReported() >= 1) {
+  readCheckpoints(false);
+  if (outputs.gradients && stepsReported() >= line.run.firstStep) {
     outputs.gradients->commit();
     outputs.gradients.reset();
   }
+}
+
+/// Says what was saved; whether the last of it was.
+bool Run::readCheckpoints(bool waits) {
+  bool isSaved = true;
+  if (!checkpoints)
+    return isSaved;
+  for (const Checkpoints::News &news : checkpoints->poll(control, waits)) {
+    isSaved = news.isSaved;
+    if (isSaved) {
+      progress->note(news.text);
+      continue;
+    }
+    progress->endLine();
+    fmt::print(stderr, "p3d-run: warning: {}\n", news.text);
+  }
+  return isSaved;
+}
+
+std::string Run::lastCheckpoint() {
+  if (checkpoints)
+    readCheckpoints(true);
+  return checkpoints ? checkpoints->last() : "";
 }
 
 void Run::follow() {
@@ -277,12 +340,14 @@ void Run::run() {
   joinCluster();
   openFiles();
   if (placement.isRoot())
-    progress = std::make_unique<Progress>(build, control, line.run.steps, line.log);
+    progress = std::make_unique<Progress>(build, control, line.run, line.log);
   if (build.any().target != Target::Cuda)
     control.header().mayStart.store(1);
   ranks = std::make_unique<Ranks>(build, control, placement, inherited);
   ranks->start();
   follow();
+  if (!readCheckpoints(true))
+    userError("--save={}: the state after the last step was not saved", line.run.saveDirectory);
   if (outputs.gradients)
     outputs.gradients->commit();
   if (outputs.weights)
@@ -300,6 +365,8 @@ static void checkParts(const Build &build, const CommandLine &line, const Placem
         "a program for --target=cpu shares memory between its {} ranks: start all of them here with p3d-run {}, or "
         "compile with --target=cuda",
         build.worldSize(), build.directory);
+  if (!line.run.saveDirectory.empty() || !line.resume.empty())
+    userError("--save and --resume need all ranks under one p3d-run, on one machine");
   if (line.verify)
     userError("--verify compares on one machine: start all ranks here with p3d-run {} --verify", build.directory);
 }
@@ -312,10 +379,17 @@ static int report(const Error &error) {
   return int(error.code());
 }
 
-static int launch(CommandLine line, const Placement &placement, const Build &build) {
-  checkParts(build, line, placement);
+namespace {
+/// How a run ended.
+struct Ending {
+  ExitCode code = ExitCode::Success;
+  bool isStopped = false; ///< by a signal
+  std::string checkpoint; ///< the last that it saved, or empty
+};
+} // namespace
+
+static Ending launchOnce(CommandLine &line, const Placement &placement, const Build &build, int signalFd) {
   checkInputs(build, line, placement.isRoot());
-  int signalFd = makeSignalFd();
   Outputs outputs;
   if (placement.isRoot())
     outputs = makeOutputs(line, build); // before memory is taken: a full disk shows now
@@ -329,9 +403,35 @@ static int launch(CommandLine line, const Placement &placement, const Build &bui
       report(error);
     if (!run.fail(error) && !isRoot && !dynamic_cast<const RemoteError *>(&error))
       report(error);
-    return int(error.code());
+    return {error.code(), dynamic_cast<const Stopped *>(&error) != nullptr, run.lastCheckpoint()};
   }
-  return int(ExitCode::Success);
+  return {};
+}
+
+static int launch(const CommandLine &given, const Placement &placement, const Build &build) {
+  constexpr int kTries = 3;
+  checkParts(build, given, placement);
+  checkFlagsApply(given, build.optimizer(), build.any().target);
+  int signalFd = makeSignalFd();
+  std::string start = given.resume;
+  for (int failures = 1;; ++failures) {
+    CommandLine line = given;
+    line.resume = start;
+    if (!start.empty())
+      resume(line, build);
+    Ending ending = launchOnce(line, placement, build, signalFd);
+    if (!given.restarts || ending.code != ExitCode::RankFailure || ending.isStopped)
+      return int(ending.code);
+    if (!ending.checkpoint.empty()) {
+      start = ending.checkpoint;
+      failures = 1;
+    }
+    if (failures == kTries) {
+      fmt::print(stderr, "p3d-run: error: {} runs have failed without a new checkpoint; not started again\n", kTries);
+      return int(ending.code);
+    }
+    fmt::print(stderr, "p3d-run: starting again {}\n", start.empty() ? "from the beginning" : "after " + start);
+  }
 }
 
 /// Runs `body` and prints what it throws.
@@ -359,7 +459,7 @@ int p3d::launchHere(const std::vector<std::string> &arguments) {
     Build build = Build::open(line.directory);
     Placement placement =
         line.ranksPerHost ? placeFrom(getenv, build.worldSize(), line.ranksPerHost) : placeAll(build.worldSize());
-    return launch(std::move(line), placement, build);
+    return launch(line, placement, build);
   });
 }
 
@@ -373,6 +473,6 @@ int p3d::launchRank(const std::string &directory, const std::vector<std::string>
     if (line.ranksPerHost > 1)
       userError("--ranks-per-host={} is for p3d-run; bin/rank is one rank", line.ranksPerHost);
     Build build = Build::open(line.directory);
-    return launch(std::move(line), placeFrom(getenv, build.worldSize(), 1), build);
+    return launch(line, placeFrom(getenv, build.worldSize(), 1), build);
   });
 }

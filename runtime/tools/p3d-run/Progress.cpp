@@ -5,20 +5,45 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
 namespace p3d {
 
-Progress::Progress(const Build &build, const Control &control, int64_t steps,
-                   const std::string &logPath)
-    : build(build), control(control), steps(steps), logPath(logPath),
+Progress::Progress(const Build &build, const Control &control,
+                   const RunOptions &options, const std::string &logPath)
+    : build(build), control(control), steps(options.steps), logPath(logPath),
       terminal(isatty(STDOUT_FILENO)) {
-  if (logPath.empty())
-    return;
+  last.step = options.firstStep - 1;
+  if (!logPath.empty())
+    openLog(options.firstStep);
+}
+
+/// The lines of `path` on steps before `firstStep`.
+static std::string earlierLines(const std::string &path, int64_t firstStep) {
+  std::ifstream file(path);
+  std::string kept;
+  for (std::string line; firstStep > 1 && std::getline(file, line);) {
+    nlohmann::json entry = nlohmann::json::parse(line, nullptr, false);
+    // A killed run may leave half a line.
+    if (entry.is_object() && entry.value("step", firstStep) < firstStep)
+      kept += line + "\n";
+  }
+  return kept;
+}
+
+void Progress::openLog(int64_t firstStep) {
+  std::string kept = earlierLines(logPath, firstStep);
   logFile = std::fopen(logPath.c_str(), "we");
-  if (!logFile)
+  if (!logFile || std::fputs(kept.c_str(), logFile) < 0)
     userError("{}: cannot be written: {}", logPath, std::strerror(errno));
+}
+
+void Progress::note(const std::string &text) {
+  endLine();
+  std::fputs((text + "\n").c_str(), stdout);
+  std::fflush(stdout);
 }
 
 Progress::~Progress() {

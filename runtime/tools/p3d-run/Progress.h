@@ -1,6 +1,7 @@
 // What the user sees of each step: the progress line and the log.
 #pragma once
 #include "runtime/Comm/SharedMemory/Control.h"
+#include "runtime/Train/RunOptions.h"
 #include "runtime/tools/p3d-run/Build.h"
 #include <cstdio>
 
@@ -22,7 +23,8 @@ struct StepReport {
 class Progress {
 public:
   /// Opens the log (truncated) if `logPath` is not empty.
-  Progress(const Build &build, const Control &control, int64_t steps,
+  /// After `--resume` it keeps the lines of the steps before.
+  Progress(const Build &build, const Control &control, const RunOptions &options,
            const std::string &logPath);
   ~Progress();
   Progress(const Progress &) = delete;
@@ -31,10 +33,13 @@ public:
   void readSteps();
   int64_t stepsReported() const { return last.step; }
   const StepReport &lastStep() const { return last; }
+  /// A line of its own between those of steps.
+  void note(const std::string &text);
   /// Ends a progress line, so that a message starts on its own line.
   void endLine();
 
 private:
+  void openLog(int64_t firstStep);
   StepReport gather(uint32_t index);
   void addResults(StepReport &report, uint32_t index);
   void print(const StepReport &report);

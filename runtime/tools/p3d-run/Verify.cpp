@@ -94,8 +94,8 @@ Verification::Verification(const Build &build, RunOptions &options)
               reference, std::strerror(errno));
   directory = makeDirectory();
   std::vector<const Program *> programs = build.distinctPrograms();
-  parameters = makeFile("parameters", exportedTensors(programs));
-  gradients = makeFile("gradients", gradientTensors(programs));
+  parameters = makeFile("parameters", wholeTensors(programs, {&parameterTensors}));
+  gradients = makeFile("gradients", wholeTensors(programs, {&gradientTensors}));
   values = makeFile("values", valueTensors(programs));
   writeInputs();
   options.steps = 1;

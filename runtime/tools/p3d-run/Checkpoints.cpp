@@ -1,0 +1,205 @@
+#include "runtime/tools/p3d-run/Checkpoints.h"
+#include "runtime/Comm/SharedMemory/Wait.h"
+#include "runtime/Train/Checkpoint.h"
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace fs = std::filesystem;
+
+namespace p3d {
+namespace {
+
+const std::string kPrefix = "step_";
+
+/// The N of step_N.
+std::optional<int64_t> stepOf(const std::string &name) {
+  int64_t step = 0;
+  if (name.compare(0, kPrefix.size(), kPrefix) != 0)
+    return std::nullopt;
+  auto [end, failed] = std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), step);
+  if (failed != std::errc() || end != name.data() + name.size())
+    return std::nullopt;
+  return step;
+}
+
+/// Whether it is what a run left that was killed: ".step_N.tmp", ".latest.tmp".
+bool isUnfinished(const std::string &name) {
+  static const std::string suffix = ".tmp";
+  return (name.compare(0, 1 + kPrefix.size(), "." + kPrefix) == 0 || name == ".latest.tmp") && name.size() > suffix.size() &&
+         name.compare(name.size() - suffix.size(), suffix.size(), suffix) == 0;
+}
+
+/// The header of a file of these tensors, and its size, in memory that takes no more than the header.
+int makeLayout(const std::vector<TensorSpec> &tensors) {
+  int64_t bytes = 0;
+  std::string header = safetensorsHeader(tensors, bytes);
+  int fd = memfd_create("layout", MFD_CLOEXEC);
+  // unreachable from input: the kernel is out of memory
+  if (fd < 0 || ftruncate(fd, off_t(bytes)) != 0 || pwrite(fd, header.data(), header.size(), 0) != ssize_t(header.size()))
+    userError("cannot describe checkpoints: {}", std::strerror(errno));
+  return fd;
+}
+
+void syncDirectory(const std::string &path) {
+  int fd = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd >= 0) {
+    fsync(fd);
+    close(fd);
+  }
+}
+
+} // namespace
+
+Checkpoints::Checkpoints(const CommandLine &line, const Build &build)
+    : options(line.run), build(build), keepLast(line.keepLast), next(stepAfter(line.run.firstStep - 1)) {
+  std::error_code error;
+  fs::create_directories(options.saveDirectory, error);
+  if (error)
+    userError("--save={}: cannot be made: {}", options.saveDirectory, error.message());
+  if (access(options.saveDirectory.c_str(), W_OK | X_OK) != 0)
+    userError("--save={}: cannot be written: {}", options.saveDirectory, std::strerror(errno));
+  for (const fs::directory_entry &entry : fs::directory_iterator(options.saveDirectory))
+    if (isUnfinished(entry.path().filename()))
+      fs::remove_all(entry.path(), error);
+  for (const CheckpointFile &file : checkpointFiles())
+    layouts.push_back(makeLayout(wholeTensors(build.distinctPrograms(), file.kinds)));
+}
+
+Checkpoints::~Checkpoints() {
+  if (thread.joinable())
+    thread.join();
+  for (int fd : layouts)
+    close(fd);
+  // What was not completed is of no use.
+  std::error_code ignored;
+  if (next <= options.steps)
+    fs::remove_all(unfinishedCheckpoint(options.saveDirectory, next), ignored);
+}
+
+int64_t Checkpoints::stepAfter(int64_t step) const {
+  for (++step; step < options.steps && !options.savesAfter(step);)
+    ++step;
+  return step;
+}
+
+void Checkpoints::begin(const Control &control) {
+  std::string failure;
+  for (int rank = 0; rank < control.worldSize(); ++rank) {
+    const RankArea &area = control.rank(rank);
+    if (area.saved.load(std::memory_order_acquire) < next)
+      return;
+    if (failure.empty())
+      failure = area.saveFailure;
+  }
+  running = next;
+  next = stepAfter(next);
+  isDone.store(false);
+  thread = std::thread([this, &control, failure] {
+    try {
+      outcome = complete(*running, failure);
+      this->failure.clear();
+    } catch (const std::exception &error) {
+      this->failure = error.what();
+    }
+    isDone.store(true);
+    signal(control.header().checkpoints);
+    control.wakeLauncher();
+  });
+}
+
+Checkpoints::News Checkpoints::end() {
+  thread.join();
+  News news{outcome, failure.empty()};
+  if (news.isSaved)
+    lastSaved = fmt::format("{}/{}{}", options.saveDirectory, kPrefix, *running);
+  if (!news.isSaved)
+    news.text = fmt::format("no checkpoint of step {}: {}", *running, failure);
+  running.reset();
+  return news;
+}
+
+std::vector<Checkpoints::News> Checkpoints::poll(const Control &control, bool waits) {
+  std::vector<News> news;
+  do {
+    if (running && (waits || isDone.load()))
+      news.push_back(end());
+    if (!running && next <= options.steps)
+      begin(control);
+  } while (waits && running);
+  return news;
+}
+
+std::string Checkpoints::complete(int64_t step, const std::string &failure) const {
+  std::string unfinished = unfinishedCheckpoint(options.saveDirectory, step), name = kPrefix + std::to_string(step);
+  try {
+    if (!failure.empty())
+      userError("{}", failure);
+    CheckpointState state;
+    state.step = step;
+    state.tokens = step * build.tokensPerStep();
+    state.seed = options.seed;
+    state.model = build.any().model;
+    state.optimizer = optimizerName(build.optimizer());
+    state.data = options.data;
+    std::error_code none;
+    state.dataBytes = options.data.empty() ? -1 : int64_t(fs::file_size(options.data, none));
+    int64_t bytes = completeCheckpoint(unfinished, state);
+    giveName(unfinished, name);
+    removeOld(step);
+    return fmt::format("saved {}/{}, {:.1f} MiB", options.saveDirectory, name, double(bytes) / (1 << 20));
+  } catch (...) {
+    std::error_code ignored;
+    fs::remove_all(unfinished, ignored);
+    throw;
+  }
+}
+
+void Checkpoints::giveName(const std::string &unfinished, const std::string &name) const {
+  std::string path = options.saveDirectory + "/" + name, latest = options.saveDirectory + "/latest", made = options.saveDirectory + "/.latest.tmp";
+  // One of the same step, made before a run was resumed at an earlier one, stays until this one stands in its place.
+  bool exchanged = fs::exists(path);
+  if (renameat2(AT_FDCWD, unfinished.c_str(), AT_FDCWD, path.c_str(), exchanged ? RENAME_EXCHANGE : 0) != 0)
+    userError("{}: cannot be written: {}", path, std::strerror(errno));
+  if (exchanged)
+    fs::remove_all(unfinished);
+  syncDirectory(options.saveDirectory);
+  std::FILE *file = std::fopen(made.c_str(), "we");
+  bool isWritten = file && std::fputs((name + "\n").c_str(), file) >= 0 && std::fflush(file) == 0 && fsync(fileno(file)) == 0;
+  int failed = errno;
+  if (file)
+    std::fclose(file);
+  if (!isWritten || rename(made.c_str(), latest.c_str()) != 0)
+    userError("{}: cannot be written: {}", latest, std::strerror(isWritten ? errno : failed));
+  syncDirectory(options.saveDirectory);
+}
+
+std::vector<int64_t> Checkpoints::savedSteps() const {
+  std::vector<int64_t> steps;
+  for (const fs::directory_entry &entry : fs::directory_iterator(options.saveDirectory))
+    if (auto step = stepOf(entry.path().filename()))
+      steps.push_back(*step);
+  std::sort(steps.begin(), steps.end());
+  return steps;
+}
+
+void Checkpoints::removeOld(int64_t step) const {
+  if (keepLast <= 0)
+    return;
+  std::vector<int64_t> steps = savedSteps();
+  // Later ones are those of a run that went further before this one was resumed.
+  steps.erase(std::upper_bound(steps.begin(), steps.end(), step), steps.end());
+  for (size_t i = 0; i + size_t(keepLast) < steps.size(); ++i) {
+    std::string name = kPrefix + std::to_string(steps[i]), leaving = options.saveDirectory + "/." + name + ".tmp";
+    // No half of it may stand there as a checkpoint.
+    if (rename((options.saveDirectory + "/" + name).c_str(), leaving.c_str()) == 0)
+      fs::remove_all(leaving);
+  }
+}
+
+} // namespace p3d

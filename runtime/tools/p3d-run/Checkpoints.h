@@ -1,0 +1,54 @@
+// The launcher's part of checkpoints: when all ranks have written the state of a step, a thread gives it its checksums and its name, and removes old ones.
+// At every moment `latest` names a checkpoint that is whole.
+#pragma once
+#include "runtime/Comm/SharedMemory/Control.h"
+#include "runtime/tools/p3d-run/CheckpointState.h"
+#include "runtime/tools/p3d-run/Flags.h"
+#include "runtime/tools/p3d-run/Build.h"
+#include <optional>
+#include <thread>
+
+namespace p3d {
+
+class Checkpoints {
+public:
+  /// Makes the directory and removes what an earlier run did not complete.
+  Checkpoints(const CommandLine &line, const Build &build);
+  ~Checkpoints();
+  Checkpoints(const Checkpoints &) = delete;
+
+  /// For the ranks: RunOptions::saveLayoutFds.
+  const std::vector<int> &layoutFds() const { return layouts; }
+
+  struct News {
+    std::string text;
+    bool isSaved;
+  };
+  /// Completes what all ranks have written, in the background, and says what came of it. With `waits`, of all that they have written.
+  std::vector<News> poll(const Control &control, bool waits);
+
+  /// The directory of the last one that this run has saved, or empty.
+  const std::string &last() const { return lastSaved; }
+
+private:
+  void begin(const Control &control);
+  News end();
+  std::string complete(int64_t step, const std::string &failure) const;
+  void giveName(const std::string &unfinished, const std::string &name) const;
+  void removeOld(int64_t step) const;
+  std::vector<int64_t> savedSteps() const;
+  int64_t stepAfter(int64_t step) const;
+
+  const RunOptions &options;
+  const Build &build;
+  int64_t keepLast;
+  std::vector<int> layouts;
+  int64_t next; ///< the step that is saved next
+  std::optional<int64_t> running;
+  std::atomic<bool> isDone{false};
+  std::string outcome, failure; ///< of the thread; empty failure: it was saved
+  std::string lastSaved;
+  std::thread thread;
+};
+
+} // namespace p3d
