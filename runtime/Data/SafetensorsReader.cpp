@@ -39,6 +39,13 @@ SafetensorsFile::expect(const std::string &name, p3d_dtype dtype,
   return *view;
 }
 
+/// `text` without what a terminal may take for a command.
+static std::string printable(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+  return text;
+}
+
 /// Parses the header and refuses a name that stands twice.
 static json parseHeader(const std::string &file, const char *text,
                         int64_t bytes) {
@@ -54,7 +61,7 @@ static json parseHeader(const std::string &file, const char *text,
     return json::parse(text, text + bytes, check);
   } catch (const json::parse_error &error) {
     userError("{}: header is not JSON at offset {}: {}", file,
-              8 + int64_t(error.byte), error.what());
+              8 + int64_t(error.byte), printable(error.what()));
   }
 }
 

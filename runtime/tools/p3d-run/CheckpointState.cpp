@@ -63,7 +63,7 @@ public:
     try {
       object = json::parse(file.data(), file.data() + file.size());
     } catch (const json::parse_error &error) {
-      userError("{}: is not JSON at offset {}: {}; the checkpoint is damaged", path, error.byte, error.what());
+      userError("{}: is not JSON at offset {}; the checkpoint is damaged", path, error.byte);
     }
     std::string sum = checksum(signedText(object));
     if (text("checksum") != sum)

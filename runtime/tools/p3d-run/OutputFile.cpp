@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +20,27 @@ static std::string directoryOf(const std::string &path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
+/// Removes what runs left that were killed: files that nobody has locked.
+static void removeAbandoned(const std::string &path) {
+  std::string start = path.substr(path.rfind('/') + 1) + ".", end = ".tmp";
+  std::error_code ignored;
+  for (const auto &entry :
+       std::filesystem::directory_iterator(directoryOf(path), ignored)) {
+    std::string name = entry.path().filename();
+    if (name.size() <= start.size() + end.size() ||
+        name.compare(0, start.size(), start) != 0 ||
+        name.compare(name.size() - end.size(), end.size(), end) != 0 ||
+        name.find_first_not_of("0123456789", start.size()) !=
+            name.size() - end.size())
+      continue;
+    int fd = open(entry.path().c_str(), O_RDWR | O_CLOEXEC);
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+      unlink(entry.path().c_str());
+    if (fd >= 0)
+      close(fd);
+  }
+}
+
 OutputFile::OutputFile(const std::string &path,
                        const std::vector<TensorSpec> &tensors)
     : path(path), temporary(fmt::format("{}.{}.tmp", path, getpid())) {
@@ -27,10 +50,13 @@ OutputFile::OutputFile(const std::string &path,
   struct stat present;
   if (stat(path.c_str(), &present) == 0 && !S_ISREG(present.st_mode))
     userError("{}: is no regular file; name one, or a new one", path);
+  removeAbandoned(path);
   fileDescriptor =
       open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (fileDescriptor < 0)
     userError("{}: cannot be written: {}", path, std::strerror(errno));
+  // As long as somebody has the file open, ranks included.
+  flock(fileDescriptor, LOCK_EX);
   try {
     int64_t bytes = 0;
     std::string header = safetensorsHeader(tensors, bytes);
