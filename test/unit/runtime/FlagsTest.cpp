@@ -70,6 +70,11 @@ TEST(Flags, EachDoesSomething) {
       {"data", "every run of the toy reads its batch by it"},
       {"cuda-graph", "CudaLauncher.AGraphReplaysTheSame"},
       {"deterministic", "numerics.deterministic"},
+      {"save", "Checkpoint.GoesOnWithTheSameBits"},
+      {"save-every", "Checkpoint.GoesOnWithTheSameBits"},
+      {"keep-last", "Checkpoint.GoesOnWithTheSameBits"},
+      {"resume", "Checkpoint.GoesOnWithTheSameBits"},
+      {"elastic", "Checkpoint.RestartsAfterAFailure"},
       {"momentum", "refused here: the toy is compiled with AdamW"},
       {"ranks-per-host", "Cluster.HostByHostGivesTheSame"},
       {"timeout", "Launcher.ReportsAHangingRank"}};

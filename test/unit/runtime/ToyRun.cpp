@@ -36,6 +36,17 @@ CommandResult runCommand(const std::string &command) {
   return result;
 }
 
+std::string onFullDisk(const std::string &disk, const std::string &command) {
+  // Also where the root is no mount point, and without privileges.
+  const std::string own = " sh -c 'mount --make-rprivate / 2> /dev/null; mount -t tmpfs ";
+  for (const char *way : {"unshare -m --propagation unchanged", "unshare -rm"})
+    if (runCommand(way + own + "none /mnt'").exitCode == 0) {
+      fs::create_directory(disk);
+      return way + own + "-o size=8k none " + disk + " && head -c 8192 /dev/zero > " + disk + "/full; " + command + "'";
+    }
+  return "";
+}
+
 ToyRun::ToyRun(const std::string &programs) {
   std::string name = (fs::temp_directory_path() / "p3d-toy-XXXXXX").string();
   directory = mkdtemp(name.data());

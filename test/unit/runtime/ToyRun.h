@@ -17,6 +17,10 @@ struct CommandResult {
 /// Runs a shell command.
 CommandResult runCommand(const std::string &command);
 
+/// A shell command that runs `command` where the directory `disk` is a file system of 8 KiB, all of them taken by the file `full`; empty if none may be
+/// mounted here.
+std::string onFullDisk(const std::string &disk, const std::string &command);
+
 /// A directory of its own under the system's temporary one, removed at the end.
 class ToyRun {
 public:

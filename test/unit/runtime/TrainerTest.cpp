@@ -4,8 +4,10 @@
 #include "runtime/Error.h"
 #include "runtime/Train/Trainer.h"
 #include "test/unit/runtime/ToyRun.h"
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/eventfd.h>
+#include <unistd.h>
 
 using namespace p3d;
 using testing::ElementsAre;
@@ -106,6 +108,17 @@ TEST_F(Training, OperationsOfAStep) {
   options.valuesFd = 1 << 20;
   EXPECT_EQ(failure(), "writing of values: --verify: cannot be read: Bad file "
                        "descriptor");
+}
+
+TEST_F(Training, CopyingOfTheStateForACheckpoint) {
+  test::ToyRun toy;
+  options.saveDirectory = toy.path("save");
+  // A file of the toy's batch has no parameter.
+  int fd = open(toy.path("batch.safetensors").c_str(), O_RDWR);
+  options.saveLayoutFds = {fd};
+  EXPECT_EQ(failure(), "copying of the state: --save: tensor params.w is "
+                       "missing; expected F32 [4]");
+  close(fd);
 }
 
 TEST_F(Training, ResultsAreScalarsOfFewTypes) {
