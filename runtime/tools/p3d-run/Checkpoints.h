@@ -29,6 +29,8 @@ public:
 
   /// The directory of the last one that this run has saved, or empty.
   const std::string &last() const { return lastSaved; }
+  /// Whether the last that was completed could be saved.
+  bool isLastSaved() const { return failure.empty(); }
 
 private:
   void begin(const Control &control);

@@ -168,7 +168,7 @@ private:
   /// Waits for an event, and takes it.
   void wait();
   void endWhatIsDone();
-  bool readCheckpoints(bool waits);
+  void readCheckpoints(bool waits);
   bool isSignalled();
   int64_t stepsReported() const { return progress ? progress->stepsReported() : 0; }
 
@@ -299,26 +299,22 @@ void Run::endWhatIsDone() {
   }
 }
 
-/// Says what was saved; whether the last of it was.
-bool Run::readCheckpoints(bool waits) {
-  bool isSaved = true;
+/// Says what was saved.
+void Run::readCheckpoints(bool waits) {
   if (!checkpoints)
-    return isSaved;
+    return;
   for (const Checkpoints::News &news : checkpoints->poll(control, waits)) {
-    isSaved = news.isSaved;
-    if (isSaved) {
+    if (news.isSaved) {
       progress->note(news.text);
       continue;
     }
     progress->endLine();
     fmt::print(stderr, "p3d-run: warning: {}\n", news.text);
   }
-  return isSaved;
 }
 
 std::string Run::lastCheckpoint() {
-  if (checkpoints)
-    readCheckpoints(true);
+  readCheckpoints(true);
   return checkpoints ? checkpoints->last() : "";
 }
 
@@ -346,7 +342,8 @@ void Run::run() {
   ranks = std::make_unique<Ranks>(build, control, placement, inherited);
   ranks->start();
   follow();
-  if (!readCheckpoints(true))
+  readCheckpoints(true);
+  if (checkpoints && !checkpoints->isLastSaved())
     userError("--save={}: the state after the last step was not saved", line.run.saveDirectory);
   if (outputs.gradients)
     outputs.gradients->commit();
