@@ -9,6 +9,7 @@
 """
 import argparse
 import json
+import os
 import random
 import shutil
 import signal
@@ -44,7 +45,8 @@ class Programs:
         return [self.build / "bin/p3d-run", program, f"--steps={steps}", f"--data={table.INPUTS / f'{model}.safetensors'}", *flags]
 
     def run(self, program, model, steps, *flags, expect=0):
-        done = subprocess.run(self.command(program, model, steps, *flags), capture_output=True, text=True)
+        environment = {**os.environ, "LD_LIBRARY_PATH": str(self.build / "lib/emulator")}
+        done = subprocess.run(self.command(program, model, steps, *flags), capture_output=True, text=True, env=environment)
         if done.returncode != expect:
             sys.exit(f"{' '.join(map(str, done.args))}: exit code {done.returncode}, expected {expect}\n{done.stdout}{done.stderr}")
         return done.stdout + done.stderr
@@ -59,20 +61,20 @@ def check(condition, text):
         sys.exit(f"FAILED: {text}")
 
 
-def try_resuming(programs, model, mesh, flags, others):
-    """Six steps, of which the last three come after a checkpoint; then ten more on other meshes."""
-    place, program = programs.place / "resume", programs.compile(model, mesh, flags)
+def try_resuming(programs, model, mesh, flags, others, target="cpu", steps=13):
+    """Steps after a checkpoint of the third, on the same mesh and on others (of the CPU target)."""
+    place, program = programs.place / "resume", programs.compile(model, mesh, flags, target)
     shutil.rmtree(place, ignore_errors=True)
     start = f"--params={table.INPUTS / f'{model}.safetensors'}"
-    programs.run(program, model, 13, start, f"--save={place}", "--save-every=3", f"--log={programs.place}/whole.jsonl", f"--export={programs.place}/whole.safetensors")
+    programs.run(program, model, steps, start, f"--save={place}", "--save-every=3", f"--log={programs.place}/whole.jsonl", f"--export={programs.place}/whole.safetensors")
     whole = losses(programs.place / "whole.jsonl")
-    programs.run(program, model, 13, f"--resume={place}/step_3", f"--log={programs.place}/rest.jsonl", f"--export={programs.place}/rest.safetensors")
+    programs.run(program, model, steps, f"--resume={place}/step_3", f"--log={programs.place}/rest.jsonl", f"--export={programs.place}/rest.safetensors")
     rest = losses(programs.place / "rest.jsonl")
     check(rest == {step: values for step, values in whole.items() if step > 3}, f"{model} {mesh} {flags}: losses after a checkpoint differ: {whole} {rest}")
     check((programs.place / "rest.safetensors").read_bytes() == (programs.place / "whole.safetensors").read_bytes(), f"{model} {mesh} {flags}: weights differ")
-    print(f"ok      {model} {mesh} {flags}: the same bits after step 3", flush=True)
+    print(f"ok      {model} {mesh} {flags} {target}: the same bits after step 3", flush=True)
     for other, otherFlags in others:
-        programs.run(programs.compile(model, other, otherFlags), model, 13, f"--resume={place}/step_3", f"--log={programs.place}/other.jsonl")
+        programs.run(programs.compile(model, other, otherFlags), model, steps, f"--resume={place}/step_3", f"--log={programs.place}/other.jsonl")
         worst = max(abs(loss / whole[step][0] - 1) for step, (loss, _) in losses(programs.place / "other.jsonl").items())
         check(worst < (2e-3 if model.endswith("bf16") else 1e-5), f"{model} {mesh} {flags} read by {other} {otherFlags}: losses differ by {worst:.1e}")
         print(f"ok      {model} {mesh} {flags} read by {other} {otherFlags}: losses differ by {worst:.1e}", flush=True)
@@ -82,8 +84,16 @@ def ranks_of(program):
     return subprocess.run(["pgrep", "-f", f"{program}/bin/stage"], capture_output=True, text=True).stdout.split()
 
 
-def try_kills(programs, kills, seed):
-    model, steps, every = "gpt2_tiny", 400, 2
+def kill(process, victims, save, inWriting):
+    """At a random moment; with `inWriting` as soon as a checkpoint is being written. Whether there was anything to kill."""
+    while inWriting and process.poll() is None and not list(save.glob(".step_*.tmp")):
+        time.sleep(0.0002)
+    alive = victims() if process.poll() is None else []
+    return bool(alive) and subprocess.run(["kill", "-9", alive], capture_output=True).returncode == 0
+
+
+def try_kills(programs, kills, seed, steps):
+    model, every = "gpt2_tiny", 2
     program, choose = programs.compile(model, "2x2x1", "--microbatches=2"), random.Random(seed)
     programs.run(program, model, steps, f"--log={programs.place}/whole.jsonl", f"--export={programs.place}/whole.safetensors")
     whole = losses(programs.place / "whole.jsonl")
@@ -100,20 +110,13 @@ def try_kills(programs, kills, seed):
         if killsRank:
             flags.append("--elastic=restart")
         process = subprocess.Popen(programs.command(program, model, steps, *flags), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        if done < kills:
+        victims = (lambda: choose.choice(ranks_of(program) or [""])) if killsRank else lambda: str(process.pid)
+        while done < kills and process.poll() is None:
             time.sleep(choose.uniform(0, 0.4))
             waits = choose.random() < 0.5
-            while waits and process.poll() is None and not list(save.glob(".step_*.tmp")):
-                time.sleep(0.0002)
-            ranks = ranks_of(program)
-            if process.poll() is None and (ranks or not killsRank):
-                victim = int(choose.choice(ranks)) if killsRank else process.pid
-                try:
-                    subprocess.run(["kill", "-9", str(victim)], capture_output=True)
-                    done += 1
-                    inWriting += waits
-                except ProcessLookupError:
-                    pass
+            if kill(process, victims, save, waits):
+                done += 1
+                inWriting += waits
         errors = process.communicate()[1]
         check(process.returncode in (0, -signal.SIGKILL), f"exit code {process.returncode} after kill {done}: {errors}")
         deadline = time.monotonic() + 5
@@ -198,4 +201,6 @@ try_resuming(programs, "llama_tiny_bf16", "2x2x2", "--zero=2", [("1x2x1", ""), (
 if not arguments.part:
     try_resuming(programs, "gpt2_tiny", "2x2x2", "--schedule=interleaved --chunks=2 --zero=3", [("4x1x2", ""), ("1x4x1", "--schedule=gpipe --recompute=full")])
     try_resuming(programs, "mlp_regression", "1x1x2", "--optimizer=sgd", [("1x2x1", "--optimizer=sgd")])
-try_kills(programs, arguments.kills or (10 if arguments.part else 100), arguments.seed)
+if (programs.build / "lib/p3d/base-cuda.o").exists() and (programs.build / "lib/emulator").exists():
+    try_resuming(programs, "llama_tiny_bf16", "1x1x2", "--zero=1", [("1x2x1", "")], target="cuda", steps=4)
+try_kills(programs, arguments.kills or (10 if arguments.part else 100), arguments.seed, 300 if arguments.part else 1000)
