@@ -21,10 +21,7 @@ void checkTyped(const Input &input, const char *data, int64_t count,
                        ? int64_t(value) >= input.indexLimit
                        : uint64_t(value) >= uint64_t(input.indexLimit);
     if (tooLow || tooHigh)
-      userError("{}: element {} of {} is {}, outside [-{}, {}) of what it "
-                "indexes",
-                where, first + i, input.name, value, input.indexLimit,
-                input.indexLimit);
+      refuseIndex(input, int64_t(value), first + i, where);
   }
 }
 
@@ -57,6 +54,8 @@ public:
         });
   }
 
+  int64_t batches(const Program &) const override { return 1; }
+
   bool fillKey(const Param &key, char *storage) override {
     const TensorView *view = file.find(key.name);
     if (view)
@@ -78,10 +77,18 @@ public:
   }
   void fill(const Input &, const Program &, Coordinates, int64_t,
             char *) override {}
+  int64_t batches(const Program &) const override { return INT64_MAX; }
   bool fillKey(const Param &, char *) override { return false; }
 };
 
 } // namespace
+
+void refuseIndex(const Input &input, int64_t value, int64_t element,
+                 const std::string &where) {
+  userError("{}: element {} of {} is {}, outside [-{}, {}) of what it indexes",
+            where, element, input.name, value, input.indexLimit,
+            input.indexLimit);
+}
 
 void checkIndices(const Input &input, const char *data, int64_t count,
                   int64_t first, const std::string &where) {
@@ -113,14 +120,15 @@ void checkIndices(const Input &input, const char *data, int64_t count,
                 info(input.dtype).name);
 }
 
-std::unique_ptr<BatchSource> openBatchSource(const std::string &path) {
+std::unique_ptr<BatchSource> openBatchSource(const std::string &path,
+                                             const DataOptions &options) {
   static const std::string suffix = ".safetensors";
   if (path.empty())
     return std::make_unique<NoBatch>();
   if (path.size() >= suffix.size() &&
       path.compare(path.size() - suffix.size(), suffix.size(), suffix) == 0)
     return std::make_unique<SafetensorsBatch>(path);
-  return std::make_unique<TokenFile>(path);
+  return std::make_unique<TokenFile>(path, options);
 }
 
 } // namespace p3d

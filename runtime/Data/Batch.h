@@ -6,6 +6,16 @@
 
 namespace p3d {
 
+enum class TokenType { Header, I32, U16 };
+enum class DataOrder { Shuffled, File };
+
+/// How a file of tokens is read.
+struct DataOptions {
+  TokenType type = TokenType::Header; ///< as a header says, without one i32
+  DataOrder order = DataOrder::File;
+  uint64_t seed = 0; ///< of the shuffling
+};
+
 class BatchSource {
 public:
   virtual ~BatchSource() = default;
@@ -15,14 +25,21 @@ public:
   /// Writes the rows of an input of the replica at `at` for `step` (from 1).
   virtual void fill(const Input &input, const Program &program, Coordinates at,
                     int64_t step, char *storage) = 0;
+  /// How many whole batches there are before one comes again; as far as
+  /// `program` can tell, INT64_MAX if not at all.
+  virtual int64_t batches(const Program &program) const = 0;
   /// Writes the random key `key` if the data has it.
   virtual bool fillKey(const Param &key, char *storage) = 0;
 };
 
 /// Opens `path` by its name: *.safetensors is a batch, anything else a file of
-/// little-endian int32 tokens. An empty path gives a source for programs
-/// without inputs.
-std::unique_ptr<BatchSource> openBatchSource(const std::string &path);
+/// tokens. An empty path gives a source for programs without inputs.
+std::unique_ptr<BatchSource> openBatchSource(const std::string &path,
+                                             const DataOptions &options);
+
+/// A user error that says that `value`, element `element` of `input` in `where`, lies outside its limit.
+[[noreturn]] void refuseIndex(const Input &input, int64_t value,
+                              int64_t element, const std::string &where);
 
 /// Checks that the values of an index input lie in [-limit, limit); `count`
 /// values at `data`, the first of which is element `first` of `where`.

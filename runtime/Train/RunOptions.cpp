@@ -34,6 +34,12 @@ const char *scheduleName(LearningRateSchedule schedule) {
 std::string RunOptions::toJson() const {
   return nlohmann::json{{"steps", steps},
                         {"first_step", firstStep},
+                        {"data_type", dataOptions.type},
+                        {"data_order", dataOptions.order},
+                        {"data_seed", dataOptions.seed},
+                        {"eval_data", evalData},
+                        {"eval_every", evalEvery},
+                        {"eval_batches", evalBatches},
                         {"params", params},
                         {"optimizer_state", optimizerState},
                         {"save", saveDirectory},
@@ -65,6 +71,11 @@ RunOptions RunOptions::fromJson(const std::string &text) {
   RunOptions options;
   options.steps = j.at("steps");
   options.firstStep = j.at("first_step");
+  options.dataOptions = {j.at("data_type"), j.at("data_order"),
+                         j.at("data_seed")};
+  options.evalData = j.at("eval_data");
+  options.evalEvery = j.at("eval_every");
+  options.evalBatches = j.at("eval_batches");
   options.params = j.at("params");
   options.optimizerState = j.at("optimizer_state");
   options.saveDirectory = j.at("save");

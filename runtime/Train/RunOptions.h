@@ -1,5 +1,6 @@
 // The options of a run, from the launcher to every rank.
 #pragma once
+#include "runtime/Data/Batch.h"
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -12,6 +13,10 @@ struct RunOptions {
   int64_t steps = 0;     ///< the number of the last one
   int64_t firstStep = 1; ///< above 1 after what is stored
   std::string params, data;
+  DataOptions dataOptions;
+  std::string evalData;    ///< read in its order, or empty
+  int64_t evalEvery = 0;   ///< steps; 0: after the last one only
+  int64_t evalBatches = 0; ///< of one evaluation: all of the file
   std::string optimizerState; ///< file of its states, or empty
   std::string saveDirectory;  ///< of checkpoints, or empty
   int64_t saveEvery = 0;      ///< steps; 0: after the last one only
@@ -28,6 +33,11 @@ struct RunOptions {
   int exportFd = -1, gradientsFd = -1, valuesFd = -1; ///< files to fill, or -1
   std::vector<int> saveLayoutFds; ///< of each of checkpointFiles()
 
+  /// Whether an evaluation comes after `step`.
+  bool evaluatesAfter(int64_t step) const {
+    return !evalData.empty() &&
+           (step == steps || (evalEvery > 0 && step % evalEvery == 0));
+  }
   /// Whether a checkpoint of the state after `step` is wanted.
   bool savesAfter(int64_t step) const {
     return !saveDirectory.empty() &&

@@ -16,7 +16,9 @@ namespace p3d {
 Trainer::Trainer(p3d_context &context, const RunOptions &options,
                  const p3d_task *tasks)
     : context(context), program(context.program), options(options),
-      tasks(tasks), batches(openBatchSource(options.data)),
+      tasks(tasks), batches(openBatchSource(options.data, options.dataOptions)),
+      evaluationBatches(
+          openBatchSource(options.evalData, {options.dataOptions.type})),
       checkpoints(context, options) {}
 
 void Trainer::run() {
@@ -40,13 +42,14 @@ void Trainer::loadParameters() {
                     options.seed, context.device);
 }
 
-void Trainer::fillInputs(int64_t step) {
+/// Batch `number` of `source`; random keys are those of `step`.
+void Trainer::fillInputs(BatchSource &source, int64_t number, int64_t step) {
   for (const Input &input : program.inputs) {
     int64_t count = localLayout(input, program.mesh, context.at).storageCount();
     context.device.write(
         {{input.offset, count * info(input.dtype).bytes}},
         [&](const HostRanges &host) {
-          batches->fill(input, program, context.at, step, host[0]);
+          source.fill(input, program, context.at, number, host[0]);
         });
   }
   for (const Param &param : program.params) {
@@ -54,14 +57,14 @@ void Trainer::fillInputs(int64_t step) {
     if (param.role == Role::Key)
       context.device.write({{param.offset, int64_t(sizeof(key))}},
                            [&](const HostRanges &host) {
-                             if (!batches->fillKey(param, host[0]))
+                             if (!source.fillKey(param, host[0]))
                                std::memcpy(host[0], key.data(), sizeof(key));
                            });
   }
 }
 
-bool Trainer::isForward(const OrderEntry &entry) const {
-  return program.tasks[entry.task].rfind("forward", 0) == 0;
+bool Trainer::isKind(const OrderEntry &entry, const char *kind) const {
+  return program.tasks[entry.task].rfind(kind, 0) == 0;
 }
 
 void Trainer::runTask(const OrderEntry &entry) {
@@ -95,17 +98,19 @@ void Trainer::runStep(int64_t step) {
   context.enterTask("input", 0);
   context.enterOperation("filling of inputs");
   context.device.zero({program.zeroOffset, program.zeroBytes});
-  fillInputs(step);
+  fillInputs(*batches, step, step);
   context.device.runOrder([this] { runOrder(); });
   context.enterTask("update", 0);
   if (step == options.firstStep && options.gradientsFd >= 0)
     dumpGradients();
   update(step, record);
-  readResults(record);
+  readResults(record.results);
   record.waitNs = context.transport.waitedNs() - waitedBefore;
   record.launches = context.device.launches() - launchedBefore;
   record.memoryBytes = context.device.memoryBytes();
   record.endNs = monotonicNs();
+  if (options.evaluatesAfter(step))
+    evaluate(step, record);
   publish(record);
 }
 
@@ -137,7 +142,32 @@ static double readScalar(p3d_dtype dtype, const char *data) {
   internalError("a result of type {} is not supported", info(dtype).name);
 }
 
-void Trainer::readResults(StepRecord &record) {
+/// The means of the results over all batches of the second file: what leads to
+/// them, in the order in which a step does it. Results are sums, which add up
+/// over the batches and are completed once.
+void Trainer::evaluate(int64_t step, StepRecord &record) {
+  context.device.zero({program.zeroOffset, program.zeroBytes});
+  for (int64_t number = 1; number <= options.evalBatches; ++number) {
+    context.enterTask("input", 0);
+    context.enterOperation("filling of inputs of an evaluation");
+    fillInputs(*evaluationBatches, number, step);
+    for (const OrderEntry &entry : program.order)
+      if (isForward(entry) || isKind(entry, "prologue"))
+        runTask(entry);
+    context.enterOperation("end of the order");
+    context.transport.finishAllSends();
+  }
+  for (const OrderEntry &entry : program.order)
+    if (isKind(entry, "synchronize"))
+      runTask(entry);
+  readResults(record.evaluation);
+  for (double &result : record.evaluation)
+    result /= double(options.evalBatches);
+  record.isEvaluated = 1;
+  record.evaluationNs = monotonicNs() - record.endNs;
+}
+
+void Trainer::readResults(double (&results)[maxResults]) {
   if (program.results.size() > maxResults)
     internalError("{} results; at most {} are supported",
                   program.results.size(), maxResults);
@@ -146,7 +176,7 @@ void Trainer::readResults(StepRecord &record) {
     places.push_back({result.offset, info(result.dtype).bytes});
   context.device.read(places, [&](const HostRanges &host) {
     for (size_t i = 0; i < program.results.size(); ++i)
-      record.results[i] = readScalar(program.results[i].dtype, host[i]);
+      results[i] = readScalar(program.results[i].dtype, host[i]);
   });
 }
 

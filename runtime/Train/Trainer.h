@@ -17,15 +17,17 @@ public:
 
 private:
   void loadParameters();
-  void fillInputs(int64_t step);
-  bool isForward(const OrderEntry &entry) const;
+  void fillInputs(BatchSource &source, int64_t number, int64_t step);
+  bool isKind(const OrderEntry &entry, const char *kind) const;
+  bool isForward(const OrderEntry &entry) const { return isKind(entry, "forward"); }
   void runTask(const OrderEntry &entry);
   void runOrder();
+  void evaluate(int64_t step, StepRecord &record);
   void dumpGradients();
   void dumpValues(const OrderEntry &entry);
   void runStep(int64_t step);
   void update(int64_t step, StepRecord &record);
-  void readResults(StepRecord &record);
+  void readResults(double (&results)[maxResults]);
   void publish(const StepRecord &record);
   void saveCheckpoint(int64_t step);
   void exportWeights();
@@ -34,7 +36,7 @@ private:
   const Program &program;
   const RunOptions &options;
   const p3d_task *tasks;
-  std::unique_ptr<BatchSource> batches;
+  std::unique_ptr<BatchSource> batches, evaluationBatches;
   CheckpointWriter checkpoints;
 };
 

@@ -203,4 +203,4 @@ if not arguments.part:
     try_resuming(programs, "mlp_regression", "1x1x2", "--optimizer=sgd", [("1x2x1", "--optimizer=sgd")])
 if (programs.build / "lib/p3d/base-cuda.o").exists() and (programs.build / "lib/emulator").exists():
     try_resuming(programs, "llama_tiny_bf16", "1x1x2", "--zero=1", [("1x2x1", "")], target="cuda", steps=4)
-try_kills(programs, arguments.kills or (10 if arguments.part else 100), arguments.seed, 300 if arguments.part else 1000)
+try_kills(programs, arguments.kills or (6 if arguments.part else 100), arguments.seed, 200 if arguments.part else 1000)

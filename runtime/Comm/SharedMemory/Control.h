@@ -86,6 +86,9 @@ struct StepRecord {
   int64_t step, startNs, endNs, waitNs;
   double learningRate, gradNorm; ///< gradNorm is -1 with clipping off
   double results[maxResults];
+  double evaluation[maxResults]; ///< means over the second file, if isEvaluated
+  int64_t evaluationNs;          ///< behind endNs
+  uint32_t isEvaluated;
   uint32_t skipped; ///< the norm was not finite: nothing was updated
   Launches launches;
   int64_t memoryBytes; ///< of the arena, in use

@@ -10,7 +10,7 @@ namespace p3d {
 namespace {
 
 /// Which optimizer or target has to be compiled in for a flag to mean anything.
-enum class Needs { Nothing, AnyOptimizer, AdamW, Sgd, Cuda };
+enum class Needs { Nothing, AnyOptimizer, AdamW, Sgd, Cpu, Cuda };
 
 struct Flag {
   const char *name;
@@ -66,10 +66,41 @@ const Flag flags[] = {
        line.run.params = readPath(flag, text);
      }},
     {"data", "FILE",
-     "a .safetensors batch, used again each step, or a file of int32 tokens",
+     "a .safetensors batch, used again each step, or a file of tokens, of which "
+     "each epoch draws every window once",
      Needs::Nothing,
      [](CommandLine &line, const Flag &flag, const std::string &text) {
        line.run.data = readPath(flag, text);
+     }},
+    {"data-type", "i32|u16",
+     "type of the tokens of files that have no header of llm.c (i32)",
+     Needs::Nothing,
+     [](CommandLine &line, const Flag &flag, const std::string &text) {
+       if (text != "i32" && text != "u16")
+         userError("--{}={}: expected {}", flag.name, text, flag.value);
+       line.run.dataOptions.type =
+           text == "u16" ? TokenType::U16 : TokenType::I32;
+     }},
+    {"data-order", "shuffled|file",
+     "order of the windows of an epoch: by --seed, the same on any mesh, or as "
+     "they stand (shuffled)",
+     Needs::Nothing,
+     [](CommandLine &line, const Flag &flag, const std::string &text) {
+       if (text != "shuffled" && text != "file")
+         userError("--{}={}: expected {}", flag.name, text, flag.value);
+       line.run.dataOptions.order =
+           text == "file" ? DataOrder::File : DataOrder::Shuffled;
+     }},
+    {"eval-data", "FILE",
+     "the loss on all whole batches of this file, after the last step, and see "
+     "--eval-every",
+     Needs::Cpu,
+     [](CommandLine &line, const Flag &flag, const std::string &text) {
+       line.run.evalData = readPath(flag, text);
+     }},
+    {"eval-every", "N", "evaluate every N steps too", Needs::Cpu,
+     [](CommandLine &line, const Flag &flag, const std::string &text) {
+       line.run.evalEvery = readInteger<int64_t>(flag, text, 1, UINT32_MAX);
      }},
     {"lr", "X", "learning rate (0.001)", Needs::AnyOptimizer,
      [](CommandLine &line, const Flag &flag, const std::string &text) {
@@ -260,6 +291,8 @@ void checkCheckpointFlags(const CommandLine &line) {
   for (const char *name : {"save-every", "keep-last", "elastic"})
     if (line.given.count(name) && !line.given.count("save"))
       userError("--{} needs --save=DIR", name);
+  if (line.given.count("eval-every") && !line.given.count("eval-data"))
+    userError("--eval-every needs --eval-data=FILE");
   if (line.given.count("resume") && line.given.count("params"))
     userError("--params and --resume both say where to start; give one of them");
 }
@@ -268,6 +301,7 @@ void checkCheckpointFlags(const CommandLine &line) {
 
 CommandLine parseCommandLine(const std::vector<std::string> &arguments) {
   CommandLine line;
+  line.run.dataOptions.order = DataOrder::Shuffled;
   for (const std::string &argument : arguments) {
     if (argument == "--help" || argument == "-h") {
       line.help = true;
@@ -305,9 +339,15 @@ void checkFlagsApply(const CommandLine &line, Optimizer optimizer,
       userError("--{} has no effect: the program was compiled with "
                 "--target=cpu",
                 flag.name);
+    if (flag.needs == Needs::Cpu && target != Target::Cpu &&
+        line.given.count(flag.name))
+      userError("--{} is not supported with --target=cuda: evaluate a "
+                "checkpoint with a program of --target=cpu",
+                flag.name);
     bool applies = true;
     switch (flag.needs) {
     case Needs::Nothing:
+    case Needs::Cpu:
     case Needs::Cuda:
       break;
     case Needs::AnyOptimizer:

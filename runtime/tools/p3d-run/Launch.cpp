@@ -63,18 +63,34 @@ static void printInitialisation(const Build &build) {
     fmt::print(stderr, "initialise {}: {}\n", name, text);
 }
 
+/// How many batches an evaluation takes.
+static int64_t countEvaluation(const Build &build, const RunOptions &options) {
+  std::unique_ptr<BatchSource> source = openBatchSource(options.evalData, {options.dataOptions.type});
+  int64_t count = INT64_MAX;
+  for (const Program *program : build.distinctPrograms()) {
+    source->check(*program);
+    count = std::min(count, source->batches(*program));
+  }
+  if (count == 0)
+    userError("{}: holds less than one batch of {} windows, so that nothing would be evaluated; give a longer file", options.evalData, build.any().globalBatch);
+  return count == INT64_MAX ? 1 : count;
+}
+
 /// Everything that can be found wrong with the input before a rank starts.
-static void checkInputs(const Build &build, const CommandLine &line, bool isRoot) {
+static void checkInputs(const Build &build, CommandLine &line, bool isRoot) {
   checkMemory(build);
+  line.run.dataOptions.seed = line.run.seed;
   std::unique_ptr<SafetensorsFile> params;
   if (!line.run.params.empty())
     params = std::make_unique<SafetensorsFile>(line.run.params);
-  std::unique_ptr<BatchSource> batches = openBatchSource(line.run.data);
+  std::unique_ptr<BatchSource> batches = openBatchSource(line.run.data, line.run.dataOptions);
   for (const Program *program : build.distinctPrograms()) {
     batches->check(*program);
     if (params)
       checkParameters(*program, *params);
   }
+  if (!line.run.evalData.empty())
+    line.run.evalBatches = countEvaluation(build, line.run);
   if (!line.run.optimizerState.empty()) {
     SafetensorsFile optimizer(line.run.optimizerState);
     for (const Program *program : build.distinctPrograms())

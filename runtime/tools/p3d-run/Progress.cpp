@@ -80,7 +80,7 @@ void Progress::readSteps() {
 StepReport Progress::gather(uint32_t index) {
   StepReport report;
   report.memoryBytes.resize(build.any().stages);
-  int64_t start = INT64_MAX, end = 0;
+  int64_t start = INT64_MAX, end = 0, evaluationNs = 0;
   for (int rank = 0; rank < control.worldSize(); ++rank) {
     const StepRecord &record = control.rank(rank).records[index % stepRing];
     report.step = record.step;
@@ -93,6 +93,7 @@ StepReport Progress::gather(uint32_t index) {
     memoryBytes = std::max(memoryBytes, record.memoryBytes);
     start = std::min(start, record.startNs);
     end = std::max(end, record.endNs);
+    evaluationNs = std::max(evaluationNs, record.isEvaluated ? record.evaluationNs : 0);
     report.waiting += double(record.waitNs) /
                       double(record.endNs - record.startNs) /
                       control.worldSize();
@@ -100,12 +101,17 @@ StepReport Progress::gather(uint32_t index) {
   // Steps of different ranks overlap: a step lasts from the end of the last
   // one.
   report.milliseconds = double(end - (lastEndNs ? lastEndNs : start)) / 1e6;
-  lastEndNs = end;
-  addResults(report, index);
+  lastEndNs = end + evaluationNs;
+  report.results = gatherResults(index, &StepRecord::results);
+  if (evaluationNs > 0)
+    report.evaluation = gatherResults(index, &StepRecord::evaluation);
   return report;
 }
 
-void Progress::addResults(StepReport &report, uint32_t index) {
+Progress::Results
+Progress::gatherResults(uint32_t index,
+                        double (StepRecord::*values)[maxResults]) const {
+  Results results;
   for (int rank = 0; rank < control.worldSize(); ++rank) {
     const Program &program = *build.programs[rank];
     Coordinates at = program.mesh.coordinates(rank);
@@ -115,13 +121,14 @@ void Progress::addResults(StepReport &report, uint32_t index) {
     for (size_t i = 0; i < program.results.size(); ++i) {
       const std::string &name = program.results[i].name;
       auto isSame = [&](const auto &r) { return r.first == name; };
-      if (std::none_of(report.results.begin(), report.results.end(), isSame))
-        report.results.emplace_back(name, record.results[i]);
+      if (std::none_of(results.begin(), results.end(), isSame))
+        results.emplace_back(name, (record.*values)[i]);
     }
   }
   // The loss leads, whichever stage computes it.
-  std::stable_partition(report.results.begin(), report.results.end(),
+  std::stable_partition(results.begin(), results.end(),
                         [](const auto &r) { return r.first == "loss"; });
+  return results;
 }
 
 static double tokensPerSecond(const StepReport &report, int64_t tokens) {
@@ -132,6 +139,8 @@ void Progress::print(const StepReport &report) {
   std::string text = fmt::format("step {}/{}", report.step, steps);
   for (const auto &[name, value] : report.results)
     text += fmt::format("  {} {:.6g}", name, value);
+  for (const auto &[name, value] : report.evaluation)
+    text += fmt::format("  eval {} {:.6g}", name, value);
   if (report.gradNorm >= 0 || report.skipped)
     text += fmt::format("  norm {:.4g}", report.gradNorm);
   text += fmt::format("  lr {:.4g}  {:.1f} ms", report.learningRate,
@@ -141,8 +150,8 @@ void Progress::print(const StepReport &report) {
     text += fmt::format("  {:.0f} tokens/s", tokensPerSecond(report, tokens));
   if (report.skipped)
     text += "  skipped: the gradient is not finite";
-  // A skipped step stays visible on a terminal too.
-  lineIsOpen = terminal && !report.skipped;
+  // A skipped step and an evaluation stay visible on a terminal too.
+  lineIsOpen = terminal && !report.skipped && report.evaluation.empty();
   std::string line =
       (terminal ? "\r\033[K" : "") + text + (lineIsOpen ? "" : "\n");
   if (std::fputs(line.c_str(), stdout) < 0 || std::fflush(stdout) != 0)
@@ -163,6 +172,8 @@ void Progress::log(const StepReport &report) {
   for (size_t i = 0; i < report.results.size(); ++i)
     (i == 0 ? object["loss"] : metrics[report.results[i].first]) =
         number(report.results[i].second);
+  for (const auto &[name, value] : report.evaluation)
+    object["eval_" + name] = number(value);
   int64_t tokens = build.tokensPerStep();
   if (report.gradNorm >= 0 || report.skipped)
     object["grad_norm"] = number(report.gradNorm);

@@ -14,6 +14,7 @@ struct StepReport {
   double learningRate = 0;
   bool skipped = false;
   std::vector<std::pair<std::string, double>> results; ///< first: the loss
+  std::vector<std::pair<std::string, double>> evaluation; ///< none: was not
   double milliseconds = 0;
   double waiting = 0; ///< share of the step that ranks wait, their mean
   Launches launches;  ///< of the rank with the most kernels
@@ -41,7 +42,9 @@ public:
 private:
   void openLog(int64_t firstStep);
   StepReport gather(uint32_t index);
-  void addResults(StepReport &report, uint32_t index);
+  using Results = std::vector<std::pair<std::string, double>>;
+  Results gatherResults(uint32_t index,
+                        double (StepRecord::*values)[maxResults]) const;
   void print(const StepReport &report);
   void log(const StepReport &report);
 

@@ -126,7 +126,7 @@ void Verification::writeInputs() {
   int64_t bytes = 0;
   Program whole = wholeBatch(build, bytes);
   std::vector<char> storage(size_t(bytes), 0);
-  std::unique_ptr<BatchSource> batches = openBatchSource(options.data);
+  std::unique_ptr<BatchSource> batches = openBatchSource(options.data, options.dataOptions);
   std::vector<TensorSpec> specs;
   std::map<std::string, const char *> sources;
   for (const Input &input : whole.inputs) {

@@ -231,6 +231,7 @@ protected:
                       fmt::format("p3d-tokens-{}.bin", getpid()))
                          .string();
   Program program;
+  DataOptions data;
   void SetUp() override {
     std::ofstream file(path, std::ios::binary);
     for (int32_t token = 0; token < 21; ++token) // five windows of 4
@@ -244,7 +245,7 @@ protected:
   void TearDown() override { std::filesystem::remove(path); }
   std::string fault() {
     try {
-      TokenFile(path).check(program);
+      TokenFile(path, data).check(program);
     } catch (const Error &error) {
       return error.what();
     }
@@ -253,7 +254,7 @@ protected:
 };
 
 TEST_F(Tokens, WindowsFollowEachOther) {
-  TokenFile file(path);
+  TokenFile file(path, data);
   file.check(program);
   alignas(8) char arena[256];
   auto ints = [&](int offset) {
@@ -273,6 +274,63 @@ TEST_F(Tokens, WindowsFollowEachOther) {
   EXPECT_THAT(ints(0), ElementsAre(16, 17, 18, 19));
   fill({0, 0, 1}, 3);
   EXPECT_THAT(ints(0), ElementsAre(0, 1, 2, 3));
+}
+
+/// The first tokens of the windows of steps `first` to `last`, two a step.
+std::vector<int32_t> starts(TokenFile &file, const Program &program, int64_t first, int64_t last) {
+  std::vector<int32_t> found;
+  alignas(8) char arena[256];
+  for (int64_t step = first; step <= last; ++step)
+    for (int dp : {0, 1}) {
+      file.fill(program.inputs[0], program, {0, 0, dp}, step, arena);
+      found.push_back(*reinterpret_cast<int32_t *>(arena));
+    }
+  return found;
+}
+
+TEST_F(Tokens, EachEpochDrawsEveryWindowOnce) {
+  data.order = DataOrder::Shuffled;
+  TokenFile file(path, data);
+  std::vector<int32_t> drawn = starts(file, program, 1, 5), again = starts(file, program, 6, 10);
+  auto epoch = [&](int first) { return std::vector<int32_t>(drawn.begin() + first, drawn.begin() + first + 5); };
+  EXPECT_THAT(epoch(0), testing::UnorderedElementsAre(0, 4, 8, 12, 16));
+  EXPECT_THAT(epoch(5), testing::UnorderedElementsAre(0, 4, 8, 12, 16));
+  EXPECT_NE(drawn, again);
+  EXPECT_EQ(starts(file, program, 3, 5), std::vector<int32_t>(drawn.begin() + 4, drawn.end())) << "a place follows from the step";
+  data.seed = 1;
+  TokenFile other(path, data);
+  EXPECT_NE(starts(other, program, 1, 5), drawn);
+  EXPECT_EQ(file.batches(program), 2);
+}
+
+TEST_F(Tokens, SixteenBitsAndHeaders) {
+  auto write = [&](std::vector<int32_t> header, int bytes, int count) {
+    std::ofstream file(path, std::ios::binary);
+    if (!header.empty())
+      header.resize(256);
+    file.write(reinterpret_cast<const char *>(header.data()), std::streamsize(header.size() * 4));
+    for (int32_t token = 0; token < count; ++token)
+      file.write(reinterpret_cast<const char *>(&token), bytes);
+  };
+  auto read = [&] {
+    TokenFile file(path, data);
+    file.check(program);
+    return starts(file, program, 2, 2);
+  };
+  write({20240520, 1, 21}, 2, 21);
+  EXPECT_THAT(read(), ElementsAre(8, 12));
+  write({20240801, 7, 21}, 4, 21);
+  EXPECT_THAT(read(), ElementsAre(8, 12));
+  write({20240520, 1, 22}, 2, 21);
+  EXPECT_EQ(fault(), path + ": field count at offset 8 says 22 tokens of 16 bits, and 42 bytes follow the header; the file is damaged or cut short");
+  write({20240520, 3, 21}, 2, 21);
+  EXPECT_EQ(fault(), path + ": field version at offset 4 is 3, expected 1");
+  data.type = TokenType::U16;
+  EXPECT_EQ(fault(), path + ": has a header, which says that its tokens have 16 bits; leave --data-type out");
+  write({}, 2, 21);
+  EXPECT_THAT(read(), ElementsAre(8, 12));
+  std::ofstream(path, std::ios::app) << "x";
+  EXPECT_EQ(fault(), path + ": 43 bytes are no whole number of u16 tokens");
 }
 
 TEST_F(Tokens, Refusals) {
@@ -295,7 +353,7 @@ TEST_F(Tokens, Refusals) {
 
 TEST_F(Tokens, AProgramWithInputsNeedsThem) {
   try {
-    openBatchSource("")->check(program);
+    openBatchSource("", {})->check(program);
     ADD_FAILURE() << "no error";
   } catch (const Error &error) {
     EXPECT_STREQ(error.what(), "the program reads batch.tokens; give a batch "

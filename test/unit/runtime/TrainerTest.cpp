@@ -110,6 +110,19 @@ TEST_F(Training, OperationsOfAStep) {
                        "descriptor");
 }
 
+TEST_F(Training, FillingOfInputsOfAnEvaluation) {
+  test::ToyRun toy;
+  program.inputs = {{"batch.y", P3D_F32, {4}, -1, 0, 0}};
+  test::writeTensors(toy.path("y.safetensors"), {{"batch.y", P3D_F32, {4}}},
+                     {{"batch.y", {1, 2, 3, 4}}});
+  options.data = toy.path("y.safetensors");
+  options.evalData = toy.path("batch.safetensors");
+  options.evalBatches = 1;
+  EXPECT_EQ(failure(), "filling of inputs of an evaluation: " +
+                           options.evalData +
+                           ": tensor batch.y is missing; expected F32 [4]");
+}
+
 TEST_F(Training, CopyingOfTheStateForACheckpoint) {
   test::ToyRun toy;
   options.saveDirectory = toy.path("save");
