@@ -359,6 +359,11 @@ void Run::run() {
   ranks->start();
   follow();
   readCheckpoints(true);
+  if (progress) {
+    progress->endLine();
+    for (const std::string &line : progress->slowRanks().report())
+      fmt::print(stderr, "p3d-run: remark: {}\n", line);
+  }
   if (checkpoints && !checkpoints->isLastSaved())
     userError("--save={}: the state after the last step was not saved", line.run.saveDirectory);
   if (outputs.gradients)

@@ -14,7 +14,7 @@ namespace p3d {
 Progress::Progress(const Build &build, const Control &control,
                    const RunOptions &options, const std::string &logPath)
     : build(build), control(control), steps(options.steps), logPath(logPath),
-      terminal(isatty(STDOUT_FILENO)) {
+      terminal(isatty(STDOUT_FILENO)), stragglers(build) {
   last.step = options.firstStep - 1;
   if (!logPath.empty())
     openLog(options.firstStep);
@@ -94,10 +94,12 @@ StepReport Progress::gather(uint32_t index) {
     start = std::min(start, record.startNs);
     end = std::max(end, record.endNs);
     evaluationNs = std::max(evaluationNs, record.isEvaluated ? record.evaluationNs : 0);
+    stragglers.add(rank, record.endNs - record.startNs - record.waitNs);
     report.waiting += double(record.waitNs) /
                       double(record.endNs - record.startNs) /
                       control.worldSize();
   }
+  stragglers.endStep();
   // Steps of different ranks overlap: a step lasts from the end of the last
   // one.
   report.milliseconds = double(end - (lastEndNs ? lastEndNs : start)) / 1e6;

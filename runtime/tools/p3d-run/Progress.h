@@ -3,6 +3,7 @@
 #include "runtime/Comm/SharedMemory/Control.h"
 #include "runtime/Train/RunOptions.h"
 #include "runtime/tools/p3d-run/Build.h"
+#include "runtime/tools/p3d-run/Stragglers.h"
 #include <cstdio>
 
 namespace p3d {
@@ -34,6 +35,7 @@ public:
   void readSteps();
   int64_t stepsReported() const { return last.step; }
   const StepReport &lastStep() const { return last; }
+  const Stragglers &slowRanks() const { return stragglers; }
   /// A line of its own between those of steps.
   void note(const std::string &text);
   /// Ends a progress line, so that a message starts on its own line.
@@ -55,6 +57,7 @@ private:
   std::FILE *logFile = nullptr;
   bool terminal, lineIsOpen = false;
   StepReport last;
+  Stragglers stragglers;
   int64_t lastEndNs = 0;
 };
 

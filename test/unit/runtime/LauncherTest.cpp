@@ -52,6 +52,17 @@ TEST(Launcher, ReportsAHangingRank) {
   expectNoRankLeft(toy);
 }
 
+TEST(Launcher, NamesASlowRank) {
+  ToyRun toy;
+  CommandResult result = toy.run("--steps=12", "TOY_SLOW=2");
+  EXPECT_EQ(result.exitCode, 0);
+  EXPECT_THAT(result.output,
+              testing::ContainsRegex(
+                  "p3d-run: remark: rank 2 .tp 0, pp 0, dp 1. was busy [0-9.]+ times as long as the middle one of its stage, [0-9.]+ ms more in each step, "
+                  "for which others wait; look at what else runs on its host or device\n"));
+  EXPECT_THAT(toy.run("--steps=9", "TOY_SLOW=2").output, Not(HasSubstr("remark")));
+}
+
 TEST(Launcher, LeavesNoFileWhenARankDies) {
   ToyRun toy;
   size_t before = toy.files().size();

@@ -5,7 +5,7 @@
 //   [6,4], rows over tp), y all-reduced over tp loss = sum((y - t)^2) / 2 over
 //   the global batch of 8 rows; b [4] is added to y and replicated over tp.
 // STAGE is 0 or 1, TARGET "cpu" or "cuda". TOY_HANG and TOY_CRASH (a rank) make
-// that rank hang or abort in step 2.
+// that rank hang or abort in step 2, TOY_SLOW makes it take 5 ms more in each.
 #pragma once
 #include "runtime/include/p3d/runtime.h"
 #include <stdlib.h>
@@ -56,8 +56,10 @@ const char p3d_program[] =
 static void fault(p3d_context *ctx) {
   static int step = 0;
   const char *rank = getenv("P3D_RANK"), *hang = getenv("TOY_HANG"),
-             *crash = getenv("TOY_CRASH");
+             *crash = getenv("TOY_CRASH"), *slow = getenv("TOY_SLOW");
   (void)ctx;
+  if (slow && strcmp(rank, slow) == 0)
+    usleep(5000);
   if (++step != 2)
     return;
   if (hang && strcmp(rank, hang) == 0)
