@@ -1,8 +1,6 @@
 #include "runtime/tools/FileArguments.h"
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
-#include <unistd.h>
 
 namespace p3d {
 
@@ -24,20 +22,6 @@ FileArguments readFileArguments(int argc, char **argv, const std::vector<std::st
   if (arguments.inputs.empty() || arguments.output.empty())
     userError("{}; usage: {}", arguments.inputs.empty() ? "no file is given" : "-o is missing", usage);
   return arguments;
-}
-
-void writeWhole(const std::string &path, const std::string &bytes) {
-  std::string temporary = fmt::format("{}.{}.tmp", path, getpid());
-  std::FILE *file = std::fopen(temporary.c_str(), "we");
-  bool isDone = file && std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size() && std::fflush(file) == 0 && fsync(fileno(file)) == 0;
-  int failed = errno;
-  if (file)
-    std::fclose(file);
-  if (isDone && rename(temporary.c_str(), path.c_str()) == 0)
-    return;
-  failed = isDone ? errno : failed;
-  unlink(temporary.c_str());
-  userError("{}: cannot be written: {}", path, std::strerror(failed));
 }
 
 int runTool(const char *name, int argc, char **argv, const std::string &help, const std::function<int()> &body) {

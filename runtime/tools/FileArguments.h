@@ -16,9 +16,6 @@ struct FileArguments {
 /// Reads them; a user error for a flag that is not in `known`, and where input or output is missing.
 FileArguments readFileArguments(int argc, char **argv, const std::vector<std::string> &known, const std::string &usage);
 
-/// Writes `path` whole or not at all.
-void writeWhole(const std::string &path, const std::string &bytes);
-
 /// main() of a tool: `help` is printed where it is asked for; errors get the name of the tool.
 int runTool(const char *name, int argc, char **argv, const std::string &help, const std::function<int()> &body);
 

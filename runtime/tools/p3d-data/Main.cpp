@@ -1,5 +1,6 @@
 // p3d-data: a file of tokens from text, one token a byte, with the header of llm.c.
 #include "runtime/Data/MappedFile.h"
+#include "runtime/Data/WholeFile.h"
 #include "runtime/tools/FileArguments.h"
 #include <cstring>
 

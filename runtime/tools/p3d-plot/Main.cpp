@@ -1,4 +1,5 @@
 // p3d-plot: logs of p3d-run as a picture, drawn by gnuplot.
+#include "runtime/Data/WholeFile.h"
 #include "runtime/tools/FileArguments.h"
 #include <cmath>
 #include <csignal>

@@ -1,6 +1,7 @@
 #define XXH_INLINE_ALL
 #include "runtime/tools/p3d-run/CheckpointState.h"
 #include "runtime/Data/Safetensors.h"
+#include "runtime/Data/WholeFile.h"
 #include "runtime/Error.h"
 #include "runtime/Train/Checkpoint.h"
 #include <cerrno>
@@ -35,22 +36,12 @@ std::string signedText(json object) {
   return object.dump();
 }
 
-void syncPath(const std::string &path, int flags) {
-  int fd = open(path.c_str(), flags | O_CLOEXEC);
+void syncFile(const std::string &path) {
+  int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   bool isDone = fd >= 0 && fsync(fd) == 0;
   int failed = errno;
   if (fd >= 0)
     close(fd);
-  if (!isDone)
-    userError("{}: cannot be written: {}", path, std::strerror(failed));
-}
-
-void writeFile(const std::string &path, const std::string &text) {
-  std::FILE *file = std::fopen(path.c_str(), "we");
-  bool isDone = file && std::fputs(text.c_str(), file) >= 0 && std::fflush(file) == 0 && fsync(fileno(file)) == 0;
-  int failed = errno;
-  if (file)
-    std::fclose(file);
   if (!isDone)
     userError("{}: cannot be written: {}", path, std::strerror(failed));
 }
@@ -114,7 +105,7 @@ int64_t completeCheckpoint(const std::string &directory, const CheckpointState &
   int64_t bytes = 0;
   for (const CheckpointFile &part : checkpointFiles()) {
     std::string path = directory + "/" + part.name;
-    syncPath(path, O_RDONLY);
+    syncFile(path);
     SafetensorsFile file(path);
     files[part.name] = describe(file);
     bytes += file.bytes();
@@ -123,8 +114,7 @@ int64_t completeCheckpoint(const std::string &directory, const CheckpointState &
                  {"seed", state.seed},  {"model", state.model},         {"optimizer", state.optimizer},
                  {"data", state.data},  {"data_bytes", state.dataBytes}, {"files", files}};
   object["checksum"] = checksum(signedText(object));
-  writeFile(directory + "/state.json", object.dump(1) + "\n");
-  syncPath(directory, O_RDONLY | O_DIRECTORY);
+  writeWhole(directory + "/state.json", object.dump(1) + "\n");
   return bytes;
 }
 

@@ -1,5 +1,6 @@
 #include "runtime/tools/p3d-run/Checkpoints.h"
 #include "runtime/Comm/SharedMemory/Wait.h"
+#include "runtime/Data/WholeFile.h"
 #include "runtime/Train/Checkpoint.h"
 #include <algorithm>
 #include <cerrno>
@@ -28,10 +29,10 @@ std::optional<int64_t> stepOf(const std::string &name) {
   return step;
 }
 
-/// Whether it is what a run left that was killed: ".step_N.tmp", ".latest.tmp".
+/// Whether it is what a run left that was killed: ".step_N.tmp", "latest.PID.tmp".
 bool isUnfinished(const std::string &name) {
-  static const std::string suffix = ".tmp";
-  return (name.compare(0, 1 + kPrefix.size(), "." + kPrefix) == 0 || name == ".latest.tmp") && name.size() > suffix.size() &&
+  static const std::string suffix = ".tmp", latest = "latest.";
+  return (name.compare(0, 1 + kPrefix.size(), "." + kPrefix) == 0 || name.compare(0, latest.size(), latest) == 0) && name.size() > suffix.size() &&
          name.compare(name.size() - suffix.size(), suffix.size(), suffix) == 0;
 }
 
@@ -44,14 +45,6 @@ int makeLayout(const std::vector<TensorSpec> &tensors) {
   if (fd < 0 || ftruncate(fd, off_t(bytes)) != 0 || pwrite(fd, header.data(), header.size(), 0) != ssize_t(header.size()))
     userError("cannot describe checkpoints: {}", std::strerror(errno));
   return fd;
-}
-
-void syncDirectory(const std::string &path) {
-  int fd = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd >= 0) {
-    fsync(fd);
-    close(fd);
-  }
 }
 
 } // namespace
@@ -161,7 +154,7 @@ std::string Checkpoints::complete(int64_t step, const std::string &failure) cons
 }
 
 void Checkpoints::giveName(const std::string &unfinished, const std::string &name) const {
-  std::string path = options.saveDirectory + "/" + name, latest = options.saveDirectory + "/latest", made = options.saveDirectory + "/.latest.tmp";
+  std::string path = options.saveDirectory + "/" + name;
   // One of the same step, made before a run was resumed at an earlier one, stays until this one stands in its place.
   bool exchanged = fs::exists(path);
   if (renameat2(AT_FDCWD, unfinished.c_str(), AT_FDCWD, path.c_str(), exchanged ? RENAME_EXCHANGE : 0) != 0)
@@ -169,14 +162,7 @@ void Checkpoints::giveName(const std::string &unfinished, const std::string &nam
   if (exchanged)
     fs::remove_all(unfinished);
   syncDirectory(options.saveDirectory);
-  std::FILE *file = std::fopen(made.c_str(), "we");
-  bool isWritten = file && std::fputs((name + "\n").c_str(), file) >= 0 && std::fflush(file) == 0 && fsync(fileno(file)) == 0;
-  int failed = errno;
-  if (file)
-    std::fclose(file);
-  if (!isWritten || rename(made.c_str(), latest.c_str()) != 0)
-    userError("{}: cannot be written: {}", latest, std::strerror(isWritten ? errno : failed));
-  syncDirectory(options.saveDirectory);
+  writeWhole(options.saveDirectory + "/latest", name + "\n");
 }
 
 std::vector<int64_t> Checkpoints::savedSteps() const {

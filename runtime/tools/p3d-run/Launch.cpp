@@ -1,27 +1,24 @@
-// Checks the user's files against the programs, starts the ranks, follows them to the end.
+// Starts the ranks and follows them to the end.
 #include "runtime/tools/p3d-run/Launch.h"
 #include "runtime/Comm/SharedMemory/Control.h"
-#include "runtime/DType.h"
-#include "runtime/Data/Batch.h"
 #include "runtime/Train/Parameters.h"
 #include "runtime/Train/Random.h"
+#include "runtime/tools/p3d-run/Checkpoints.h"
+#include "runtime/tools/p3d-run/Checks.h"
 #include "runtime/tools/p3d-run/Cluster/Cluster.h"
 #include "runtime/tools/p3d-run/Cluster/Timing.h"
-#include "runtime/tools/p3d-run/Checkpoints.h"
 #include "runtime/tools/p3d-run/Flags.h"
 #include "runtime/tools/p3d-run/OutputFile.h"
 #include "runtime/tools/p3d-run/Progress.h"
 #include "runtime/tools/p3d-run/Ranks.h"
 #include "runtime/tools/p3d-run/StartGate.h"
 #include "runtime/tools/p3d-run/Verify.h"
-#include <cerrno>
 #include <algorithm>
-#include <climits>
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -29,96 +26,6 @@
 #include <unistd.h>
 
 using namespace p3d;
-
-/// Refuses arenas that this machine cannot hold: better than being killed when
-/// the memory runs out.
-static void checkMemory(const Build &build) {
-  int64_t needed = 0, available = 0;
-  for (const Program *program : build.programs)
-    if (program->target == Target::Cpu)
-      needed += program->arenaBytes;
-  std::ifstream file("/proc/meminfo");
-  std::string name, unit;
-  int64_t kilobytes;
-  while (file >> name >> kilobytes && std::getline(file, unit))
-    if (name == "MemAvailable:" || name == "SwapFree:")
-      available += kilobytes * 1024;
-  if (available > 0 && needed > available)
-    userError("the {} ranks need {:.2f} GiB of memory, {:.2f} GiB are "
-              "available here",
-              build.worldSize(), double(needed) / (1 << 30), double(available) / (1 << 30));
-}
-
-static void printInitialisation(const Build &build) {
-  std::map<std::string, std::string> lines;
-  for (const Program *program : build.distinctPrograms())
-    for (const Param &param : program->params) {
-      const char *kind = param.init.kind == InitKind::Zeros ? "zeros" : "ones";
-      lines[param.name] =
-          param.init.kind == InitKind::Normal ? fmt::format("normal, std {:.6g}", param.init.std) : kind;
-      if (!isStored(param) || param.init.kind == InitKind::None)
-        lines.erase(param.name);
-    }
-  for (const auto &[name, text] : lines)
-    fmt::print(stderr, "initialise {}: {}\n", name, text);
-}
-
-/// How many batches an evaluation takes.
-static int64_t countEvaluation(const Build &build, const RunOptions &options) {
-  std::unique_ptr<BatchSource> source = openBatchSource(options.evalData, {options.dataOptions.type});
-  int64_t count = INT64_MAX;
-  for (const Program *program : build.distinctPrograms()) {
-    source->check(*program);
-    count = std::min(count, source->batches(*program));
-  }
-  if (count == 0)
-    userError("{}: holds less than one batch of {} windows, so that nothing would be evaluated; give a longer file", options.evalData, build.any().globalBatch);
-  return count == INT64_MAX ? 1 : count;
-}
-
-/// Everything that can be found wrong with the input before a rank starts.
-static void checkInputs(const Build &build, CommandLine &line, bool isRoot) {
-  checkMemory(build);
-  line.run.dataOptions.seed = line.run.seed;
-  std::unique_ptr<SafetensorsFile> params;
-  if (!line.run.params.empty())
-    params = std::make_unique<SafetensorsFile>(line.run.params);
-  std::unique_ptr<BatchSource> batches = openBatchSource(line.run.data, line.run.dataOptions);
-  for (const Program *program : build.distinctPrograms()) {
-    batches->check(*program);
-    if (params)
-      checkParameters(*program, *params);
-  }
-  if (!line.run.evalData.empty())
-    line.run.evalBatches = countEvaluation(build, line.run);
-  if (!line.run.optimizerState.empty()) {
-    SafetensorsFile optimizer(line.run.optimizerState);
-    for (const Program *program : build.distinctPrograms())
-      checkOptimizerState(*program, optimizer);
-  }
-  if (!params && isRoot)
-    printInitialisation(build);
-}
-
-/// Makes `line` go on after the checkpoint that --resume names.
-static void resume(CommandLine &line, const Build &build) {
-  std::string directory = findCheckpoint(line.resume);
-  CheckpointState state = checkCheckpoint(directory);
-  if (state.step >= line.run.steps)
-    userError("{}: is of step {}, and --steps={} asks for none behind it; --steps is the number of the last step", directory, state.step, line.run.steps);
-  if (line.given.count("seed") && line.run.seed != state.seed)
-    userError("{}: was trained with --seed={}, not {}; leave --seed out", directory, state.seed, line.run.seed);
-  if (std::string optimizer = optimizerName(build.optimizer()); optimizer != state.optimizer)
-    userError("{}: has the state of {}, the program was compiled with --optimizer={}; compile it with --optimizer={}, or start from its weights with "
-              "--params={}/params.safetensors",
-              directory, state.optimizer, optimizer, state.optimizer, directory);
-  line.run.seed = state.seed;
-  line.run.firstStep = state.step + 1;
-  line.run.params = directory + "/params.safetensors";
-  line.run.optimizerState = directory + "/optimizer.safetensors";
-  fmt::print("resumed from {}, step {}\n", directory, state.step);
-  std::fflush(stdout);
-}
 
 static int makeSignalFd() {
   // A closed pipe or a file limit is to be seen as a write error.

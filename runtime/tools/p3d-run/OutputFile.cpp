@@ -1,5 +1,6 @@
 // Write, sync, rename.
 #include "runtime/tools/p3d-run/OutputFile.h"
+#include "runtime/Data/WholeFile.h"
 #include "runtime/Error.h"
 #include <cerrno>
 #include <climits>
@@ -12,13 +13,6 @@
 #include <unistd.h>
 
 namespace p3d {
-
-static std::string directoryOf(const std::string &path) {
-  size_t slash = path.rfind('/');
-  if (slash == std::string::npos)
-    return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
 
 /// Removes what runs left that were killed: files that nobody has locked.
 static void removeAbandoned(const std::string &path) {
@@ -100,12 +94,7 @@ void OutputFile::commit() {
       rename(temporary.c_str(), path.c_str()) != 0)
     userError("{}: cannot be written: {}", path, std::strerror(errno));
   temporary.clear();
-  int directory =
-      open(directoryOf(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (directory >= 0) {
-    fsync(directory);
-    close(directory);
-  }
+  syncDirectory(directoryOf(path));
 }
 
 } // namespace p3d
