@@ -39,14 +39,14 @@ public:
     pattern.split(texts, '*');
     first = texts.front();
     last = texts.back();
-    regex.emplace("^" + llvm::join(llvm::map_range(texts, [](StringRef text) { return llvm::Regex::escape(text); }), "[0-9]+") + "$");
+    regex = llvm::Regex("^" + llvm::join(llvm::map_range(texts, [](StringRef text) { return llvm::Regex::escape(text); }), "[0-9]+") + "$");
   }
 
-  bool matches(StringRef name) const { return name.starts_with(first) && name.ends_with(last) && regex->match(name); }
+  bool matches(StringRef name) const { return name.starts_with(first) && name.ends_with(last) && regex.match(name); }
 
 private:
   std::string first, last; ///< of the texts between numbers; most names fail at these
-  std::optional<llvm::Regex> regex;
+  llvm::Regex regex;
 };
 
 /// Reads the cuts of a plan and says what is wrong with them.

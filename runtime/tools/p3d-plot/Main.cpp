@@ -1,8 +1,10 @@
 // p3d-plot: logs of p3d-run as a picture, drawn by gnuplot.
 #include "runtime/Data/WholeFile.h"
 #include "runtime/tools/FileArguments.h"
+#include <cerrno>
 #include <cmath>
 #include <csignal>
+#include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sys/wait.h>
@@ -40,7 +42,7 @@ constexpr const char *evaluationField = "eval_loss";
 static Log readLog(const std::string &path) {
   std::ifstream file(path);
   if (!file)
-    userError("{}: cannot be opened", path);
+    userError("{}: cannot be opened: {}", path, std::strerror(errno));
   Log log{path, {}};
   int number = 0;
   for (std::string line; std::getline(file, line);) {
