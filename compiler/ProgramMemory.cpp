@@ -4,6 +4,7 @@
 #include "dialects/Pipe/PipeOps.h"
 #include "passes/Support/ParameterNames.h"
 #include "llvm/ADT/MapVector.h"
+#include <limits>
 
 using namespace mlir;
 using namespace p3d;
@@ -66,6 +67,7 @@ public:
       memory.least = least.getInt();
     for (auto buffer : program.getOps<exec::BufferOp>())
       add(buffer);
+    memory.activations += measureSlabs();
     for (auto task : program.getOps<exec::TaskOp>())
       memory.temporaries = std::max<int64_t>(memory.temporaries, task.getScratchBytes().value_or(0));
     memory.workspace = memory.total - memory.params - memory.grads - memory.optimizer - memory.activations;
@@ -83,6 +85,17 @@ private:
     SmallVector<std::string> names;
     int64_t bytes = 0;
   };
+
+  /// From the first byte that activations have to the last.
+  int64_t measureSlabs() {
+    int64_t begin = std::numeric_limits<int64_t>::max(), end = 0;
+    for (auto slab : program.getOps<exec::SlabOp>())
+      for (int64_t place : slab.getPlaces()) {
+        begin = std::min(begin, place);
+        end = std::max(end, place + int64_t(slab.getBytes()));
+      }
+    return std::max<int64_t>(0, end - begin);
+  }
 
   void addWeight(exec::BufferOp buffer, int64_t bytes) {
     std::string name = parameterName(buffers, buffer);
@@ -105,8 +118,7 @@ private:
       addWeight(buffer, bytes);
       return;
     case pipe::BufferKind::Activation: {
-      bytes *= exec::slotsOf(program, buffer);
-      memory.activations += bytes;
+      bytes *= buffers.lookup<exec::SlabOp>(*buffer.getSlab()).getCopies();
       auto maker = makers.find(buffer.getSymName());
       held["saved results of " + (maker == makers.end() ? "blocks" : maker->second)] += bytes;
       return;

@@ -1,8 +1,8 @@
 // The exec dialect: registration, assembly of functions, verification.
 #include "dialects/Exec/ExecOps.h"
-#include "dialects/Pipe/Lifetime.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
+#include <map>
 #include <numeric>
 
 using namespace mlir;
@@ -45,18 +45,6 @@ MemRefType p3d::exec::flatType(MemRefType type) {
 std::string p3d::exec::taskName(pipe::TaskKind kind, int64_t chunk) {
   std::string name = pipe::stringifyTaskKind(kind).str();
   return chunk ? name + "." + std::to_string(chunk) : name;
-}
-
-int64_t p3d::exec::slotsOf(ProgramOp program, BufferOp activation) { 
-  switch (pipe::lifetimeOf(activation)) {
-  case pipe::Lifetime::Whole:
-    return program.getSlots()[pipe::chunkOf(activation)];
-  case pipe::Lifetime::UntilBackward:
-    return program->getAttrOfType<DenseI64ArrayAttr>(pipe::kBackwardSlotsAttr)[pipe::chunkOf(activation)];
-  case pipe::Lifetime::FromBackward:
-    return (*program.getWeightSlots())[pipe::chunkOf(activation)];
-  }
-  llvm_unreachable("a lifetime outside the enumeration");
 }
 
 bool p3d::exec::isTurned(Operation *transfer) {
@@ -102,6 +90,22 @@ std::optional<Action> p3d::exec::parseAction(ProgramOp program, StringRef text) 
   return action;
 }
 
+SmallVector<Step> p3d::exec::stepsOf(ProgramOp program) {
+  SmallVector<Step> steps;
+  std::map<std::pair<pipe::TaskKind, int64_t>, TaskOp> tasks;
+  for (auto task : program.getOps<TaskOp>()) {
+    tasks[{task.getKind(), task.getChunk()}] = task;
+    if (!program.getOrder())
+      steps.push_back({task});
+  }
+  for (Attribute entry : program.getOrder() ? program.getOrder()->getValue() : ArrayRef<Attribute>()) {
+    std::optional<Action> action = parseAction(program, cast<StringAttr>(entry).getValue());
+    if (auto task = action ? tasks.find({action->kind, action->chunk}) : tasks.end(); task != tasks.end())
+      steps.push_back({task->second, action->microbatch});
+  }
+  return steps;
+}
+
 int64_t p3d::exec::slotOf(ProgramOp program, Action action) {
   return firstSlotOf(program, action.chunk) + action.microbatch % program.getSlots()[action.chunk];
 }
@@ -122,6 +126,12 @@ ParseResult FunctionOp::parse(OpAsmParser &parser, OperationState &result) {
 void FunctionOp::print(OpAsmPrinter &printer) {
   function_interface_impl::printFunctionOp(printer, *this, /*isVariadic=*/false, getFunctionTypeAttrName(),
                                            getArgAttrsAttrName(), getResAttrsAttrName());
+}
+
+LogicalResult SlabOp::verify() {
+  if (getPlaces().empty())
+    return emitOpError() << "has no places, expected one for each microbatch or for the first of them";
+  return success();
 }
 
 LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {

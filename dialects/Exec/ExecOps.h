@@ -62,8 +62,7 @@ inline std::string nameOf(TaskOp task) { return taskName(task.getKind(), task.ge
 /// Whether a transfer of the task's pass goes the other way than between stages without chunks: forward to an earlier
 /// stage, or backward to a later one.
 bool isTurned(mlir::Operation *transfer);
-/// How many slots an activation has, and the number of the first among the slots of all chunks.
-int64_t slotsOf(ProgramOp program, BufferOp activation);
+/// The number of the chunk's first slot among the slots of all chunks.
 int64_t firstSlotOf(ProgramOp program, int64_t chunk);
 
 /// An entry of `order`: the task, and where it is none of a microbatch the first one's.
@@ -73,6 +72,13 @@ struct Action {
 };
 /// "P", "F0", "B0.1", "S"; none for other texts, or a chunk that the program lacks.
 std::optional<Action> parseAction(ProgramOp program, llvm::StringRef text);
+/// A task with the microbatch that it is for, 0 where it is for none.
+struct Step {
+  TaskOp task;
+  int64_t microbatch = 0;
+};
+/// The actions of a step that have a task, in order; each task once in a program without an order.
+llvm::SmallVector<Step> stepsOf(ProgramOp program);
 /// The slot of the action's microbatch among those of all chunks.
 int64_t slotOf(ProgramOp program, Action action);
 } // namespace p3d::exec

@@ -22,10 +22,10 @@ class Exec_Op<string mnemonic, list<Trait> traits = []> : Op<Exec_Dialect, mnemo
 def Exec_ProgramOp : Exec_Op<"program", [Symbol, SymbolTable, IsolatedFromAbove, NoRegionArguments, SingleBlock, NoTerminator]> {
   let summary = "what every rank of one stage runs";
   let description = [{
-    `slots` microbatches of each chunk have activations at once, `weight_slots` those that the backward keeps for the weight gradients. `order` lists actions as text, as in pipe.stage. After planning `arena_bytes` is the size of the arena, and
+    What microbatch mb of a chunk sends lies in slot mb mod `slots` of the chunk. `order` lists actions as text, as in pipe.stage. After planning `arena_bytes` is the size of the arena, and
     `zero_offset`, `zero_bytes` the part of it that is set to zero when a step begins.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$index, DenseI64ArrayAttr:$slots, OptionalAttr<DenseI64ArrayAttr>:$weight_slots, OptionalAttr<ArrayAttr>:$order,
+  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$index, DenseI64ArrayAttr:$slots, OptionalAttr<ArrayAttr>:$order,
                        OptionalAttr<I64Attr>:$arena_bytes, OptionalAttr<I64Attr>:$zero_offset, OptionalAttr<I64Attr>:$zero_bytes);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
@@ -33,18 +33,31 @@ def Exec_ProgramOp : Exec_Op<"program", [Symbol, SymbolTable, IsolatedFromAbove,
 }
 
 def Exec_BufferOp : Exec_Op<"buffer", [Symbol]> {
-  let summary = "memory of the arena that outlives a task: at `offset`, for an activation at `offset` + slot * `stride`, where slot = microbatch mod slots of its kind and chunk";
+  let summary = "memory of the arena that outlives a task: at `offset`, for an activation at `offset` in its slab";
   let description = [{
     Carries the attributes of its pipe.buffer. `element` is the element type of its tensor, `global` that tensor's type before partition. The buffers of an optimizer's
     state carry `exec.state_of = @parameter` and `exec.state` ("m", "v", "master"); where a rank updates a share of a row of parameters, that is the first of these.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Pipe_BufferKindAttr:$kind, TypeAttrOf<Exec_Memory>:$type, TypeAttr:$element,
-                       OptionalAttr<TypeAttr>:$global, OptionalAttr<I64Attr>:$offset, OptionalAttr<I64Attr>:$stride);
+                       OptionalAttr<TypeAttr>:$global, OptionalAttr<FlatSymbolRefAttr>:$slab, OptionalAttr<I64Attr>:$offset);
   let assemblyFormat = [{
-    $kind $sym_name (`at` $offset^)? (`stride` $stride^)? `:` $type `of` $element (`global` $global^)? attr-dict }];
+    $kind $sym_name (`in` $slab^)? (`at` $offset^)? `:` $type `of` $element (`global` $global^)? attr-dict }];
   let extraClassDeclaration = [{
     ::mlir::MemRefType getMemory() { return ::mlir::cast<::mlir::MemRefType>(getType()); }
   }];
+}
+
+def Exec_SlabOp : Exec_Op<"slab", [Symbol]> {
+  let summary = "activations that live equally long: those of microbatch mb lie at `places`[mb mod their number] in the arena";
+  let description = [{
+    What a task of chunk `sends` sends lies in a slab of its own, whose places are the chunk's slots. Of the others `copies` hold something when most memory does.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$bytes, DenseI64ArrayAttr:$places, I64Attr:$copies, OptionalAttr<I64Attr>:$sends);
+  let assemblyFormat = "$sym_name (`sends` $sends^)? `bytes` $bytes `copies` $copies `at` $places attr-dict";
+  let extraClassDeclaration = [{
+    int64_t placeOf(int64_t microbatch) { return getPlaces()[microbatch % getPlaces().size()]; }
+  }];
+  let hasVerifier = 1;
 }
 
 def Exec_TaskOp : Exec_Op<"task", [NoRegionArguments, SingleBlock, NoTerminator]> {

@@ -20,9 +20,8 @@ inline constexpr llvm::StringLiteral kTiedStagesAttr = "pipe.tied_stages";
 // On a parameter and its gradient: which elements a rank of dp updates (ShareAttr), and that the buffer is no more than these.
 inline constexpr llvm::StringLiteral kShareAttr = "pipe.share";
 inline constexpr llvm::StringLiteral kHoldsShareAttr = "pipe.holds_share";
-// On an activation of another chunk than the first: that chunk. On one that lives from the backward task to the weight gradients alone.
+// On an activation of another chunk than the first: that chunk.
 inline constexpr llvm::StringLiteral kChunkAttr = "pipe.chunk";
-inline constexpr llvm::StringLiteral kFromBackwardAttr = "pipe.from_backward";
 
 /// The chunk of an activation.
 inline int64_t chunkOf(mlir::Operation *buffer) {

@@ -14,14 +14,13 @@ def Pipe_StageOp : Pipe_Op<"stage", [Symbol, SymbolTable, IsolatedFromAbove, NoR
   let summary = "the program of every rank of one stage";
   let description = [{
     `layers = [first, last, ...]` are the layers of each chunk that it holds (first > last: none). `slots` is for each chunk the number of microbatches whose activations are
-    alive at once, `weight_slots` how many are between their backward and their weight gradients. `order` (after schedule) is the stage's actions in order, as text: "P", "F0", "B0", "W0", on another chunk than the first "F0.1", "S" (synchronize), "U" (update).
+    alive at once. `order` (after schedule) is the stage's actions in order, as text: "P", "F0", "B0", "W0", on another chunk than the first "F0.1", "S" (synchronize), "U" (update).
     C1: it holds buffers and tasks, at most one task of a kind and chunk. C2: an op of a task names a buffer of the stage. C3: a value read or written has the buffer's
     type; an accumulated one its shape. C4: only complete and activation buffers are written, only gradient and result buffers accumulated and synchronized. C5: a
     gradient buffer names its parameter (`pipe.of`), of the same shape unless one of them holds only a rank's share. C6: buffers whose shares move together have the same
     `pipe.share` but for `start`, and stand in its order.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$index, DenseI64ArrayAttr:$layers, OptionalAttr<DenseI64ArrayAttr>:$slots, OptionalAttr<DenseI64ArrayAttr>:$weight_slots,
-                       OptionalAttr<ArrayAttr>:$order);
+  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$index, DenseI64ArrayAttr:$layers, OptionalAttr<DenseI64ArrayAttr>:$slots, OptionalAttr<ArrayAttr>:$order);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name `index` $index `layers` $layers attr-dict-with-keyword $body";
   let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "int64_t":$index, "::llvm::ArrayRef<int64_t>":$layers)>];
@@ -43,7 +42,7 @@ def Pipe_BufferOp : Pipe_Op<"buffer", [Symbol]> {
   let description = [{
     Parameter and input buffers carry the attributes of their program argument (`graph.name`, `graph.role`, `graph.global_shape`, `graph.piece_offset`,
     `graph.piece_shape`, `dist.sharding`), gradient buffers `pipe.of = @parameter`, result buffers `graph.name`. `global_type` is the type before partition where it differs.
-    An activation of another chunk than the first has `pipe.chunk`; one that the backward task keeps for the weight gradients `pipe.from_backward`. With `pipe.share` each rank of dp updates only a share of the flat tensor (dimensions joined), and with `pipe.holds_share` the buffer is no more than that share.
+    An activation of another chunk than the first has `pipe.chunk`. With `pipe.share` each rank of dp updates only a share of the flat tensor (dimensions joined), and with `pipe.holds_share` the buffer is no more than that share.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Pipe_BufferKindAttr:$kind, TypeAttr:$type, OptionalAttr<TypeAttr>:$global_type);
   let assemblyFormat = "$kind $sym_name `:` $type (`of` $global_type^)? attr-dict";

@@ -1,4 +1,3 @@
-#include "dialects/Pipe/Lifetime.h"
 #include "passes/Lower/CommandLowering.h"
 #include "dialects/Graph/TensorBytes.h"
 #include "passes/Lower/KernelMapping.h"
@@ -88,18 +87,23 @@ LogicalResult CommandLowering::lower(Block &commands) {
   return success();
 }
 
-/// What another chunk keeps, or what lives for a part of the microbatch, lies in the slot that the microbatch has there.
-Value CommandLowering::inSlot(exec::BufferOp buffer, int64_t stride) {
-  int64_t chunk = pipe::chunkOf(buffer);
-  bool isOwn = chunk == environment.chunk && pipe::lifetimeOf(buffer) == pipe::Lifetime::Whole;
-  int64_t first = isOwn ? exec::firstSlotOf(environment.program, chunk) : 0;
-  Value slot = isOwn ? environment.slot : llvm.remainder(environment.microbatch, exec::slotsOf(environment.program, buffer));
-  return llvm.offset(llvm.offset(environment.arena, *buffer.getOffset() - first * stride), llvm.mul(slot, stride));
+/// Where a slab lies for the task's microbatch.
+Value CommandLowering::addressOf(exec::SlabOp slab) {
+  Value &known = slabs[slab];
+  if (known)
+    return known;
+  ArrayRef<int64_t> places = slab.getPlaces();
+  if (places.size() == 1)
+    return known = llvm.offset(environment.arena, places.front());
+  StringRef bytes(reinterpret_cast<const char *>(places.data()), places.size() * sizeof(int64_t));
+  Value entry = llvm.mul(llvm.remainder(environment.microbatch, places.size()), sizeof(int64_t));
+  return known = llvm.offset(environment.arena, llvm.loadI64(llvm.offset(llvm.constantBytes(bytes, sizeof(int64_t)), entry)));
 }
 
 LogicalResult CommandLowering::lower(exec::AddressOp op) {
   auto buffer = environment.buffers->lookup<exec::BufferOp>(op.getBuffer());
-  bind(op, buffer.getStride() ? inSlot(buffer, *buffer.getStride()) : llvm.offset(environment.arena, *buffer.getOffset()));
+  Value base = buffer.getSlab() ? addressOf(environment.buffers->lookup<exec::SlabOp>(*buffer.getSlab())) : environment.arena;
+  bind(op, llvm.offset(base, *buffer.getOffset()));
   return success();
 }
 
@@ -232,7 +236,7 @@ LogicalResult CommandLowering::lower(exec::AllReduceOp op) {
   auto placeOf = [&](Value memory) -> int64_t {
     auto address = memory.getDefiningOp<exec::AddressOp>();
     auto buffer = address ? environment.buffers->lookup<exec::BufferOp>(address.getBuffer()) : exec::BufferOp();
-    return buffer && !buffer.getStride() ? *buffer.getOffset() : -1;
+    return buffer && !buffer.getSlab() ? *buffer.getOffset() : -1;
   };
   SmallVector<Value> memories(op.getOuts());
   llvm::stable_sort(memories, [&](Value a, Value b) { return placeOf(a) < placeOf(b); });

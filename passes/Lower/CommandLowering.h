@@ -10,10 +10,8 @@ namespace p3d::lower {
 /// What a list of commands may refer to, as LLVM values.
 struct CommandEnvironment {
   mlir::Value context, scratch, microbatch;
-  /// Of tasks alone: the arena, and the slot of the activations among those of all chunks.
+  /// Of tasks alone: the arena, and the slot of what they send among those of all chunks.
   mlir::Value arena, slot;
-  int64_t chunk = 0;
-  exec::ProgramOp program;
   const mlir::SymbolTable *buffers = nullptr; ///< of the program
   /// Blocks and threads of each kernel where commands are enqueued on a GPU; null where they are done at once.
   mlir::DictionaryAttr launches;
@@ -35,7 +33,7 @@ public:
   mlir::LogicalResult lower(mlir::Block &commands);
 
 private:
-  mlir::Value inSlot(exec::BufferOp buffer, int64_t stride);
+  mlir::Value addressOf(exec::SlabOp slab);
   mlir::LogicalResult lower(exec::AddressOp op);
   mlir::LogicalResult lower(exec::ConstantOp op);
   mlir::LogicalResult lower(exec::TemporaryOp op);
@@ -73,6 +71,7 @@ private:
   OperationNames &names;
   CommandEnvironment environment;
   llvm::DenseMap<mlir::Value, mlir::Value> values;
+  llvm::DenseMap<mlir::Operation *, mlir::Value> slabs;
 };
 
 } // namespace p3d::lower

@@ -22,6 +22,7 @@ Value LlvmBuilder::add(Value a, Value b) { return builder.create<LLVM::AddOp>(lo
 Value LlvmBuilder::mul(Value a, int64_t b) { return b == 1 ? a : builder.create<LLVM::MulOp>(loc, a, i64(b)).getResult(); }
 
 Value LlvmBuilder::remainder(Value a, int64_t b) { return builder.create<LLVM::SRemOp>(loc, a, i64(b)); }
+Value LlvmBuilder::loadI64(Value address) { return builder.create<LLVM::LoadOp>(loc, builder.getI64Type(), address); }
 
 Value LlvmBuilder::call(StringRef name, ValueRange args, Type result) {
   auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(name);

@@ -23,6 +23,7 @@ public:
   mlir::Value add(mlir::Value a, mlir::Value b);
   mlir::Value mul(mlir::Value a, int64_t b);
   mlir::Value remainder(mlir::Value a, int64_t b);
+  mlir::Value loadI64(mlir::Value address);
 
   /// Calls the C function `name`, declaring it by its arguments if that is its first use. Null for a function without result.
   mlir::Value call(llvm::StringRef name, mlir::ValueRange args, mlir::Type result = {});

@@ -51,8 +51,6 @@ FailureOr<std::string> lowerTask(exec::TaskOp task, exec::ProgramOp program, con
   environment.arena = made.getArgument(1);
   environment.microbatch = made.getArgument(2);
   environment.slot = made.getArgument(3);
-  environment.chunk = task.getChunk();
-  environment.program = program;
   environment.buffers = &buffers;
   environment.launches = launches;
   environment.scratch = llvm.offset(environment.arena, task.getScratchOffset().value_or(0));

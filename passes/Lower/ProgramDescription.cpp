@@ -86,6 +86,7 @@ public:
         {"params", describeParameters()},
         {"inputs", std::move(inputs)},
         {"results", describeResults()},
+        {"slabs", describeSlabs()},
         {"values", describeValues()},
         {"tasks", describeTasks()},
         {"operations", describeOperations()},
@@ -277,6 +278,13 @@ private:
   }
 
   /// Activations whose sharding is known and complete over tp: what a run can show of the inside of a step.
+  json::Object describeSlabs() {
+    json::Object slabs;
+    for (auto slab : program.getOps<exec::SlabOp>())
+      slabs[slab.getSymName()] = toArray(slab.getPlaces());
+    return slabs;
+  }
+
   json::Array describeValues() {
     json::Array values;
     for (auto buffer : program.getOps<exec::BufferOp>()) {
@@ -300,8 +308,7 @@ private:
                                     {"shards", std::move(shards)},
                                     {"task", exec::taskName(pipe::TaskKind::Forward, pipe::chunkOf(buffer))},
                                     {"offset", static_cast<int64_t>(*buffer.getOffset())},
-                                    {"stride", static_cast<int64_t>(buffer.getStride().value_or(0))},
-                                    {"slots", exec::slotsOf(program, buffer)}});
+                                    {"slab", buffer.getSlab().value_or("")}});
     }
     return values;
   }

@@ -78,8 +78,8 @@ bool receivesAhead(exec::Command command, exec::ProgramOp program) {
 /// The commands of one function or task. With `earlier` its communication waits for what touched its memory in those tasks; else for all computation before.
 class EventPlacer {
 public:
-  EventPlacer(const SymbolTable &symbols, int64_t stage, int64_t &events, TaskEvents *earlier = nullptr)
-      : symbols(symbols), stage(stage), events(events), earlier(earlier), builder(symbols.getOp()->getContext()) {}
+  EventPlacer(const SymbolTable &symbols, int64_t stage, int64_t &events, TaskEvents *earlier = nullptr, SharedPlaces *places = nullptr)
+      : symbols(symbols), stage(stage), events(events), earlier(earlier), places(places), builder(symbols.getOp()->getContext()) {}
 
   void run(Block &commands) {
     SmallVector<exec::Command> all;
@@ -123,9 +123,16 @@ private:
     pending.push_back({stream, record(stream), std::move(accesses), memory::isOrderedByRuntime(command)});
   }
 
+  /// Whether one writes what the other touches: the same memory, or another's that lies in the same place at another time.
+  bool isInTheWay(ArrayRef<Access> mine, ArrayRef<Access> theirs) {
+    return conflictsWith(mine, theirs) || (places && llvm::any_of(mine, [&](const Access &a) {
+             return llvm::any_of(theirs, [&](const Access &b) { return (a.writes || b.writes) && places->share(a.place.root, b.place.root); });
+           }));
+  }
+
   void waitForConflicts(exec::Stream stream, ArrayRef<Access> accesses) {
     for (Pending *open = pending.begin(); open != pending.end();) {
-      if (!conflictsWith(accesses, open->accesses) || open->stream == stream) {
+      if (!isInTheWay(accesses, open->accesses) || open->stream == stream) {
         ++open;
         continue;
       }
@@ -146,6 +153,7 @@ private:
   int64_t stage;
   int64_t &events;
   TaskEvents *earlier;
+  SharedPlaces *places; ///< of the program
   OpBuilder builder;
   SmallVector<Pending> pending;
   /// The event behind all computation so far, if one was recorded.
@@ -157,10 +165,11 @@ struct AssignStreams : memory::impl::AssignStreamsBase<AssignStreams> {
   /// when its gradients are complete.
   static void assign(exec::ProgramOp program, const SymbolTable &symbols, int64_t &events) {
     TaskEvents earlier(symbols, program.getIndex(), events);
+    SharedPlaces places(program);
     for (auto task : program.getOps<exec::TaskOp>()) {
       Block &body = task.getBody().front();
       bool synchronizes = task.getKind() == pipe::TaskKind::Synchronize;
-      EventPlacer(symbols, program.getIndex(), events, synchronizes ? &earlier : nullptr).run(body);
+      EventPlacer(symbols, program.getIndex(), events, synchronizes ? &earlier : nullptr, &places).run(body);
       earlier.add(body);
     }
   }

@@ -1,9 +1,9 @@
 // Places: temporaries by the packing of their lives, buffers one after the other.
-#include "dialects/Pipe/Lifetime.h"
 #include "passes/Memory/IntervalPacking.h"
 #include "dialects/Graph/TensorBytes.h"
 #include "passes/Memory/Passes.h"
 #include "passes/Memory/CollectiveScratch.h"
+#include "passes/Memory/Slabs.h"
 #include "passes/Memory/StepLives.h"
 #include "passes/Memory/Streams.h"
 #include "passes/Memory/Views.h"
@@ -11,7 +11,6 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 #include <array>
-#include <map>
 
 namespace p3d::memory {
 #define GEN_PASS_DEF_PLANMEMORY
@@ -99,6 +98,9 @@ class ArenaPlanner {
 public:
   explicit ArenaPlanner(exec::ProgramOp program) : program(program) {}
 
+  /// Of all places that activations have, once they are planned.
+  int64_t getActivationBytes() const { return activationBytes; }
+
   /// On a device, pieces of the runtime and the workspace, which nothing else uses, are the last of the arena.
   void plan(int64_t scratchBytes, int64_t workspaceBytes) {
     addOptimizerState();
@@ -109,7 +111,9 @@ public:
       place(buffer);
     program.setZeroOffset(zero);
     program.setZeroBytes(end - zero);
-    placeActivations();
+    activationBytes = -end;
+    end = placeActivations(program, end);
+    activationBytes += end;
     for (auto task : program.getOps<exec::TaskOp>()) {
       task.setScratchOffset(end);
     }
@@ -211,24 +215,6 @@ private:
     return ordered;
   }
 
-  /// The slots of one chunk and lifetime after those of another.
-  void placeActivations() {
-    std::map<std::pair<int64_t, pipe::Lifetime>, SmallVector<exec::BufferOp>> kinds;
-    for (auto buffer : program.getOps<exec::BufferOp>())
-      if (buffer.getKind() == pipe::BufferKind::Activation)
-        kinds[{pipe::chunkOf(buffer), pipe::lifetimeOf(buffer)}].push_back(buffer);
-    for (auto &[kind, buffers] : kinds) {
-      int64_t stride = 0;
-      for (exec::BufferOp buffer : buffers) {
-        buffer.setOffset(end + stride);
-        stride = alignUp(stride + exec::bytesOf(buffer.getMemory()));
-      }
-      for (exec::BufferOp buffer : buffers)
-        buffer.setStride(stride);
-      end += stride * exec::slotsOf(program, buffers.front());
-    }
-  }
-
   /// Moments of the optimizer, and an f32 master of a parameter of 16 bits. Of a row of parameters each rank has those of its share.
   void addOptimizerState() {
     const SymbolTable buffers(program);
@@ -250,7 +236,7 @@ private:
         builder.setInsertionPointAfter(parameter);
         auto state = builder.create<exec::BufferOp>(
             parameter.getLoc(), builder.getStringAttr(part + "." + parameter.getSymName()), parameter.getKindAttr(),
-            TypeAttr::get(type), TypeAttr::get(builder.getF32Type()), TypeAttr(), IntegerAttr(), IntegerAttr());
+            TypeAttr::get(type), TypeAttr::get(builder.getF32Type()), TypeAttr(), FlatSymbolRefAttr(), IntegerAttr());
         state->setAttr(exec::kStateOfAttr, FlatSymbolRefAttr::get(parameter.getSymNameAttr()));
         state->setAttr(exec::kStateAttr, builder.getStringAttr(part));
       }
@@ -258,7 +244,7 @@ private:
   }
 
   exec::ProgramOp program;
-  int64_t end = 0;
+  int64_t end = 0, activationBytes = 0;
 };
 
 struct PlanMemory : memory::impl::PlanMemoryBase<PlanMemory> {
@@ -280,17 +266,18 @@ struct PlanMemory : memory::impl::PlanMemoryBase<PlanMemory> {
         most = std::max(most, bytes);
         temporaries[task] = std::move(alive);
       }
-      ArenaPlanner(program).plan(most, workspaceBytes);
-      program->setAttr(exec::kLeastBytesAttr, Builder(&getContext()).getI64IntegerAttr(leastBytes(program, most, temporaries)));
+      ArenaPlanner arena(program);
+      arena.plan(most, workspaceBytes);
+      program->setAttr(exec::kLeastBytesAttr, Builder(&getContext()).getI64IntegerAttr(leastBytes(program, alignUp(most) + arena.getActivationBytes(), temporaries)));
     }
   }
 
   /// The arena with no more of what is held for a while than is alive at once.
-  static int64_t leastBytes(exec::ProgramOp program, int64_t scratchBytes, const DenseMap<Operation *, SmallVector<LiveInterval>> &temporaries) {
-    int64_t bytes = *program.getArenaBytes() - alignUp(scratchBytes);
+  static int64_t leastBytes(exec::ProgramOp program, int64_t packedBytes, const DenseMap<Operation *, SmallVector<LiveInterval>> &temporaries) {
+    int64_t bytes = *program.getArenaBytes() - packedBytes;
     for (auto buffer : program.getOps<exec::BufferOp>())
-      if (isHeldForAWhile(buffer))
-        bytes -= alignUp(exec::bytesOf(buffer.getMemory())) * (buffer.getStride() ? exec::slotsOf(program, buffer) : 1);
+      if (buffer.getKind() == pipe::BufferKind::Complete)
+        bytes -= alignUp(exec::bytesOf(buffer.getMemory()));
     return bytes + mostAliveInStep(program, temporaries);
   }
 };

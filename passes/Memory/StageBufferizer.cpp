@@ -1,4 +1,3 @@
-#include "dialects/Pipe/Lifetime.h"
 #include "passes/Memory/StageBufferizer.h"
 #include "passes/Memory/RegionBufferizer.h"
 #include "llvm/ADT/StringSet.h"
@@ -88,7 +87,7 @@ private:
       if (auto write = dyn_cast<pipe::WriteOp>(user); write && placed.contains(write))
         name = write.getBuffer();
     auto found = name.empty() ? exec::BufferOp() : buffer(name);
-    return found && found.getKind() == pipe::BufferKind::Activation && pipe::chunkOf(found) == int64_t(task.getChunk()) && pipe::lifetimeOf(found) == pipe::Lifetime::Whole;
+    return found && found.getKind() == pipe::BufferKind::Activation && pipe::chunkOf(found) == int64_t(task.getChunk());
   }
 
   exec::BufferOp createSendBuffer(pipe::SendOp send) {
@@ -100,7 +99,7 @@ private:
     OpBuilder builder(region.builder.getBlock()->getParentOp());
     auto made = builder.create<exec::BufferOp>(loc, builder.getStringAttr(nameOf(what, channel)), pipe::BufferKindAttr::get(builder.getContext(), kind),
                                                TypeAttr::get(exec::memoryType(type)), TypeAttr::get(type.getElementType()),
-                                               TypeAttr(), IntegerAttr(), IntegerAttr());
+                                               TypeAttr(), FlatSymbolRefAttr(), IntegerAttr());
     if (task.getChunk() && kind == pipe::BufferKind::Activation)
       made->setAttr(pipe::kChunkAttr, task.getChunkAttr());
     buffers.insert(made);
@@ -233,12 +232,10 @@ exec::ProgramOp createProgram(pipe::StageOp stage) {
   OperationState state(stage.getLoc(), exec::ProgramOp::getOperationName());
   exec::ProgramOp::build(builder, state, stage.getSymNameAttr(), stage.getIndexAttr(),
                          stage.getSlotsAttr() ? stage.getSlotsAttr() : builder.getDenseI64ArrayAttr(SmallVector<int64_t>(stage.getNumChunks(), 1)),
-                         stage.getWeightSlotsAttr(), stage.getOrderAttr(), IntegerAttr(), IntegerAttr(), IntegerAttr());
+                         stage.getOrderAttr(), IntegerAttr(), IntegerAttr(), IntegerAttr());
   state.regions.front()->emplaceBlock();
   auto program = cast<exec::ProgramOp>(builder.create(state));
   program->setAttr("layers", stage.getLayersAttr());
-  if (Attribute slots = stage->getAttr(pipe::kBackwardSlotsAttr))
-    program->setAttr(pipe::kBackwardSlotsAttr, slots);
   return program;
 }
 
@@ -246,7 +243,7 @@ void createBuffer(OpBuilder &builder, pipe::BufferOp buffer) {
   auto type = buffer.getTensorType();
   auto made = builder.create<exec::BufferOp>(buffer.getLoc(), buffer.getSymNameAttr(), buffer.getKindAttr(),
                                              TypeAttr::get(exec::memoryType(type)), TypeAttr::get(type.getElementType()),
-                                             buffer.getGlobalTypeAttr(), IntegerAttr(), IntegerAttr());
+                                             buffer.getGlobalTypeAttr(), FlatSymbolRefAttr(), IntegerAttr());
   for (NamedAttribute attr : buffer->getDiscardableAttrs())
     made->setAttr(attr.getName(), attr.getValue());
 }

@@ -1,8 +1,6 @@
 // Goes through a step in the order of its actions: each microbatch has activations of its own, from the first command that touches them to the last.
 #include "passes/Memory/StepLives.h"
 #include "passes/Memory/Views.h"
-#include "llvm/ADT/MapVector.h"
-#include <map>
 
 using namespace mlir;
 using namespace p3d;
@@ -11,11 +9,15 @@ using namespace p3d::memory;
 namespace {
 /// A buffer, and the microbatch where it has a memory for each.
 using Instance = std::pair<Operation *, int64_t>;
-using Uses = llvm::MapVector<exec::BufferOp, LiveInterval>;
 
-/// When the commands of `task` touch what does not live for the whole step.
-Uses usesIn(exec::TaskOp task, const SymbolTable &buffers) {
-  Uses uses;
+/// Whether a buffer is empty for a part of the step.
+bool isHeldForAWhile(exec::BufferOp buffer) {
+  return buffer.getKind() == pipe::BufferKind::Activation || buffer.getKind() == pipe::BufferKind::Complete;
+}
+} // namespace
+
+BufferUses p3d::memory::usesIn(exec::TaskOp task, const SymbolTable &buffers) {
+  BufferUses uses;
   for (auto [time, op] : llvm::enumerate(task.getBody().front())) {
     if (!isa<exec::Command>(op))
       continue;
@@ -31,40 +33,18 @@ Uses usesIn(exec::TaskOp task, const SymbolTable &buffers) {
   return uses;
 }
 
-SmallVector<exec::Action> actionsOf(exec::ProgramOp program) {
-  SmallVector<exec::Action> actions;
-  if (auto order = program.getOrder()) {
-    for (Attribute entry : *order)
-      if (auto action = exec::parseAction(program, cast<StringAttr>(entry).getValue()))
-        actions.push_back(*action);
-  } else {
-    for (auto task : program.getOps<exec::TaskOp>())
-      actions.push_back({task.getKind(), 0, int64_t(task.getChunk())});
-  }
-  return actions;
-}
-} // namespace
-
-bool p3d::memory::isHeldForAWhile(exec::BufferOp buffer) {
-  return buffer.getKind() == pipe::BufferKind::Activation || buffer.getKind() == pipe::BufferKind::Complete;
-}
-
 int64_t p3d::memory::mostAliveInStep(exec::ProgramOp program, const DenseMap<Operation *, SmallVector<LiveInterval>> &temporariesOf) {
   const SymbolTable buffers(program);
-  std::map<std::pair<pipe::TaskKind, int64_t>, std::pair<exec::TaskOp, Uses>> tasks;
+  DenseMap<Operation *, BufferUses> usesOf;
   for (auto task : program.getOps<exec::TaskOp>())
-    tasks[{task.getKind(), task.getChunk()}] = {task, usesIn(task, buffers)};
+    usesOf[task] = usesIn(task, buffers);
 
   SmallVector<LiveInterval> alive;
   llvm::MapVector<Instance, LiveInterval> held;
   int64_t start = 0;
-  for (exec::Action action : actionsOf(program)) {
-    auto found = tasks.find({action.kind, action.chunk});
-    if (found == tasks.end())
-      continue;
-    auto &[task, uses] = found->second;
-    for (auto [buffer, use] : uses) {
-      int64_t microbatch = buffer.getKind() == pipe::BufferKind::Activation ? action.microbatch : 0;
+  for (auto [task, ofAction] : exec::stepsOf(program)) {
+    for (auto [buffer, use] : usesOf[task]) {
+      int64_t microbatch = buffer.getKind() == pipe::BufferKind::Activation ? ofAction : 0;
       held.try_emplace({buffer, microbatch}, LiveInterval{use.bytes, start + use.first, 0}).first->second.last = start + use.last;
     }
     for (auto [bytes, first, last] : temporariesOf.lookup(task))

@@ -44,6 +44,31 @@ bool p3d::memory::isConflict(const Access &a, const Access &b) {
   return (a.writes || b.writes) && a.place.root == b.place.root && a.place.begin < b.place.end && b.place.begin < a.place.end;
 }
 
+SharedPlaces::SharedPlaces(exec::ProgramOp program) : symbols(program) {
+  for (exec::Step step : exec::stepsOf(program))
+    microbatches = std::max(microbatches, step.microbatch + 1);
+}
+
+exec::BufferOp SharedPlaces::activation(void *root) {
+  auto buffer = root ? symbols.lookup<exec::BufferOp>(StringAttr::getFromOpaquePointer(root)) : exec::BufferOp();
+  return buffer && buffer.getSlab() ? buffer : exec::BufferOp();
+}
+
+bool SharedPlaces::share(void *a, void *b) {
+  exec::BufferOp first = a == b ? exec::BufferOp() : activation(a), second = first ? activation(b) : exec::BufferOp();
+  if (!second || first.getSlab() == second.getSlab())
+    return false;
+  auto [entry, isNew] = known.try_emplace({a, b}, false);
+  if (!isNew)
+    return entry->second;
+  auto slab = symbols.lookup<exec::SlabOp>(*first.getSlab()), other = symbols.lookup<exec::SlabOp>(*second.getSlab());
+  for (int64_t microbatch = 0; microbatch < microbatches; ++microbatch) {
+    int64_t begin = slab.placeOf(microbatch) + int64_t(*first.getOffset()), begins = other.placeOf(microbatch) + int64_t(*second.getOffset());
+    entry->second |= begin < begins + exec::bytesOf(second.getMemory()) && begins < begin + exec::bytesOf(first.getMemory());
+  }
+  return entry->second;
+}
+
 exec::Stream p3d::memory::streamOf(exec::Command command, int64_t stage) {
   Operation *op = command;
   if (isa<exec::SendOp, exec::RecvOp>(op)) {

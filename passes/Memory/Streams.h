@@ -25,6 +25,22 @@ exec::Stream streamOf(exec::Command command, int64_t stage);
 /// Everything that a command reads or writes, the scratch that it gives to a callee included. Constants are left out: nothing writes them.
 llvm::SmallVector<Access> accessesOf(exec::Command command, const mlir::SymbolTable &symbols);
 
+/// Which activations of a planned program have bytes in common, one after the other, for the same microbatch.
+class SharedPlaces {
+public:
+  explicit SharedPlaces(exec::ProgramOp program);
+
+  /// Of the roots of two places.
+  bool share(void *a, void *b);
+
+private:
+  exec::BufferOp activation(void *root);
+
+  const mlir::SymbolTable symbols;
+  int64_t microbatches = 1;
+  llvm::DenseMap<std::pair<void *, void *>, bool> known;
+};
+
 /// Whether the order behind the command is the runtime's: it waits before the slot that is sent from is used again.
 bool isOrderedByRuntime(exec::Command command);
 

@@ -2,6 +2,8 @@
 #include "passes/Memory/Passes.h"
 #include "dialects/Graph/TensorBytes.h"
 #include "passes/Memory/Views.h"
+#include "llvm/ADT/MapVector.h"
+#include <map>
 
 namespace p3d::memory {
 #define GEN_PASS_DEF_VERIFYMEMORY
@@ -136,26 +138,76 @@ LogicalResult verifyRow(exec::BufferOp buffer, exec::ProgramOp program, Range &r
   return success();
 }
 
+/// What a slab holds must be apart and inside.
+LogicalResult verifySlab(exec::SlabOp slab, SmallVector<exec::BufferOp> buffers) {
+  llvm::stable_sort(buffers, [](exec::BufferOp a, exec::BufferOp b) { return *a.getOffset() < *b.getOffset(); });
+  int64_t end = 0;
+  exec::BufferOp last;
+  for (exec::BufferOp buffer : buffers) {
+    if (int64_t(*buffer.getOffset()) < end) {
+      auto error = buffer.emitOpError() << "overlaps another activation of its slab";
+      error.attachNote(last.getLoc()) << "the other activation";
+      return failure();
+    }
+    end = int64_t(*buffer.getOffset()) + exec::bytesOf(buffer.getMemory());
+    last = buffer;
+  }
+  if (end > int64_t(slab.getBytes()))
+    return last.emitOpError() << "ends at " << end << " of a slab of " << slab.getBytes() << " bytes";
+  return success();
+}
+
+/// Places that lie one over the other count as one: when each is used is for StepSimulation to see.
+SmallVector<Range> placesOf(ArrayRef<exec::SlabOp> slabs) {
+  SmallVector<Range> ranges, joined;
+  for (exec::SlabOp slab : slabs)
+    for (int64_t place : slab.getPlaces())
+      if (slab.getBytes())
+        ranges.push_back({place, place + int64_t(slab.getBytes())});
+  llvm::sort(ranges, [](Range a, Range b) { return a.begin < b.begin; });
+  for (Range range : ranges)
+    if (!joined.empty() && range.begin < joined.back().end)
+      joined.back().end = std::max(joined.back().end, range.end);
+    else
+      joined.push_back(range);
+  return joined;
+}
+
 /// Buffers and the tasks' scratch must be apart and inside the arena.
 LogicalResult verifyArena(exec::ProgramOp program) {
   SmallVector<std::pair<Range, Operation *>> ranges;
   int64_t arena = program.getArenaBytes().value_or(0);
+  llvm::MapVector<exec::SlabOp, SmallVector<exec::BufferOp>> slabs;
+  for (auto slab : program.getOps<exec::SlabOp>())
+    slabs[slab];
   for (auto buffer : program.getOps<exec::BufferOp>()) {
     if (!buffer.getOffset())
       return buffer.emitOpError() << "has no place in the arena";
-    int64_t copies = buffer.getStride() ? exec::slotsOf(program, buffer) : 1, bytes = exec::bytesOf(buffer.getMemory());
-    for (int64_t slot = 0; slot < copies; ++slot) {
-      int64_t begin = *buffer.getOffset() + slot * buffer.getStride().value_or(0);
-      Range range{begin, begin + bytes};
-      if (pipe::ShareAttr share = pipe::shareOf(buffer); share && !pipe::holdsShare(buffer)) {
-        if (failed(verifyRow(buffer, program, range)))
-          return failure();
-        if (share.getRow().getAttr() != buffer.getSymNameAttr())
-          continue; // inside the row
-      }
-      ranges.push_back({range, buffer});
+    if (auto name = buffer.getSlabAttr()) {
+      auto slab = dyn_cast_or_null<exec::SlabOp>(SymbolTable::lookupSymbolIn(program, name));
+      if (!slab)
+        return buffer.emitOpError() << "is in " << name << ", which is no slab of its program";
+      slabs[slab].push_back(buffer);
+      continue;
     }
+    int64_t begin = *buffer.getOffset();
+    Range range{begin, begin + exec::bytesOf(buffer.getMemory())};
+    if (pipe::ShareAttr share = pipe::shareOf(buffer); share && !pipe::holdsShare(buffer)) {
+      if (failed(verifyRow(buffer, program, range)))
+        return failure();
+      if (share.getRow().getAttr() != buffer.getSymNameAttr())
+        continue; // inside the row
+    }
+    ranges.push_back({range, buffer});
   }
+  SmallVector<exec::SlabOp> all;
+  for (auto &[slab, buffers] : slabs) {
+    if (failed(verifySlab(slab, buffers)))
+      return failure();
+    all.push_back(slab);
+  }
+  for (Range range : placesOf(all))
+    ranges.push_back({range, all.front()});
   Range scratch{arena, arena};
   for (auto task : program.getOps<exec::TaskOp>()) {
     int64_t begin = task.getScratchOffset().value_or(0);
@@ -177,6 +229,121 @@ LogicalResult verifyArena(exec::ProgramOp program) {
   return success();
 }
 
+/// The activations of a step: each microbatch finds what an earlier task has left for it, and nothing that is still to be sent is overwritten.
+class StepSimulation {
+public:
+  explicit StepSimulation(exec::ProgramOp program) : program(program), symbols(program) {
+    for (auto task : program.getOps<exec::TaskOp>())
+      for (Operation &op : task.getBody().front())
+        if (auto command = dyn_cast<exec::Command>(op))
+          note(command, accesses[task]);
+  }
+
+  /// Twice: what is sent late in a step may leave in the next one.
+  LogicalResult run() {
+    SmallVector<exec::Step> steps = exec::stepsOf(program);
+    for (int round = 0; round < 2; ++round)
+      for (exec::Step step : steps)
+        if (failed(run(step)))
+          return failure();
+    return success();
+  }
+
+private:
+  enum class Kind { Read, Write, Send };
+  /// What a command does with an activation.
+  struct Access {
+    exec::BufferOp buffer;
+    exec::SlabOp slab;
+    Kind kind;
+  };
+  /// A buffer for a microbatch.
+  using Instance = std::pair<Operation *, int64_t>;
+  struct Span {
+    int64_t end;
+    Instance owner;
+  };
+
+  void note(exec::Command command, SmallVectorImpl<Access> &list) {
+    auto add = [&](Value memory, Kind kind) {
+      auto address = rootOf(memory).getDefiningOp<exec::AddressOp>();
+      auto buffer = address ? symbols.lookup<exec::BufferOp>(address.getBuffer()) : exec::BufferOp();
+      if (buffer && buffer.getSlab())
+        list.push_back({buffer, symbols.lookup<exec::SlabOp>(*buffer.getSlab()), kind});
+    };
+    for (Value memory : command.getReads())
+      add(memory, isa<exec::SendOp>(command.getOperation()) ? Kind::Send : Kind::Read);
+    for (auto [number, memory] : llvm::enumerate(command.getWrites())) {
+      if (addsTo(*command.getOperation(), number))
+        add(memory, Kind::Read);
+      add(memory, Kind::Write);
+    }
+  }
+
+  LogicalResult run(exec::Step step) {
+    int64_t slot = exec::slotOf(program, {step.task.getKind(), step.microbatch, int64_t(step.task.getChunk())});
+    if (step.task.getKind() == pipe::TaskKind::Forward) // the runtime waits for what was sent from the slot
+      unsent.erase(slot);
+    for (auto [buffer, slab, kind] : accesses[step.task]) {
+      Instance mine{buffer, step.microbatch};
+      if (kind != Kind::Write && !full.contains(mine))
+        return complain(step) << "reads '" << buffer.getSymName() << "', which holds nothing for it; it was never written, or overwritten since";
+      if (kind == Kind::Write && failed(write(buffer, slab, step)))
+        return failure();
+      if (kind == Kind::Send)
+        unsent[slot].insert(mine);
+    }
+    return success();
+  }
+
+  bool isUnsent(Instance instance) {
+    return llvm::any_of(unsent, [&](auto &sent) { return sent.second.contains(instance); });
+  }
+
+  /// Makes the buffer's bytes those of the microbatch.
+  LogicalResult write(exec::BufferOp buffer, exec::SlabOp slab, exec::Step step) {
+    const Instance mine{buffer, step.microbatch};
+    if (isUnsent(mine))
+      return complain(step) << "writes '" << buffer.getSymName() << "', which it may still have to send";
+    if (!full.insert(mine).second)
+      return success();
+    int64_t begin = slab.placeOf(step.microbatch) + int64_t(*buffer.getOffset()), end = begin + exec::bytesOf(buffer.getMemory());
+    cut(begin);
+    cut(end);
+    auto first = spans.lower_bound(begin), last = spans.lower_bound(end);
+    for (auto span = first; span != last; ++span) {
+      Instance gone = span->second.owner;
+      if (gone != mine && full.erase(gone) && isUnsent(gone)) // mine: what was left of it in the step before
+        return complain(step) << "overwrites '" << cast<exec::BufferOp>(gone.first).getSymName() << "' of microbatch " << gone.second << ", which may still have to be sent";
+    }
+    spans.erase(first, last);
+    spans[begin] = {end, mine};
+    return success();
+  }
+
+  void cut(int64_t at) {
+    auto span = spans.lower_bound(at);
+    if (span == spans.begin() || (--span)->second.end <= at)
+      return;
+    Span behind = span->second;
+    span->second.end = at;
+    spans[at] = behind;
+  }
+
+  InFlightDiagnostic complain(exec::Step step) {
+    InFlightDiagnostic error = step.task.emitOpError();
+    error << "of microbatch " << step.microbatch << " ";
+    return error;
+  }
+
+  exec::ProgramOp program;
+  SymbolTable symbols;
+  DenseMap<Operation *, SmallVector<Access>> accesses; ///< of each task
+  std::map<int64_t, Span> spans;                        ///< of the arena, by their first bytes
+  DenseSet<Instance> full;                              ///< buffers that hold a value
+  std::map<int64_t, DenseSet<Instance>> unsent;         ///< by slot among those of all chunks
+};
+
 struct VerifyMemory : memory::impl::VerifyMemoryBase<VerifyMemory> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
@@ -184,7 +351,7 @@ struct VerifyMemory : memory::impl::VerifyMemoryBase<VerifyMemory> {
       if (failed(ScratchSimulation(module, function.getScratchBytes().value_or(0)).run(function.getBody().front())))
         return signalPassFailure();
     for (auto program : module.getOps<exec::ProgramOp>()) {
-      if (failed(verifyArena(program)))
+      if (failed(verifyArena(program)) || failed(StepSimulation(program).run()))
         return signalPassFailure();
       for (auto task : program.getOps<exec::TaskOp>())
         if (failed(ScratchSimulation(module, task.getScratchBytes().value_or(0)).run(task.getBody().front())))

@@ -2,6 +2,7 @@
 #include "passes/Memory/Passes.h"
 #include "passes/Memory/Streams.h"
 #include <array>
+#include <limits>
 #include <map>
 
 namespace p3d::memory {
@@ -25,12 +26,57 @@ void join(Clock &clock, const Clock &other) {
     clock[i] = std::max(clock[i], other[i]);
 }
 
-/// The last of those commands of one stream that do the same with the same memory.
+/// The last command of one stream that reads, or writes, certain bytes.
 struct Past {
-  Access access;
-  size_t stream;
-  int64_t number; ///< on its stream, from 1
-  Operation *command;
+  int64_t number = 0; ///< on its stream, from 1
+  Operation *command = nullptr;
+};
+
+/// Neighbouring bytes with the same past.
+struct Span {
+  int64_t end;
+  std::array<std::array<Past, 2>, kStreams> last{}; ///< reads, writes
+};
+
+/// The past of one memory, by the first bytes of its spans.
+class History {
+public:
+  /// Calls `visit(stream, writes, past)` for what was done with [begin, end).
+  template <typename Visit> void forEach(int64_t begin, int64_t end, Visit visit) const {
+    auto span = spans.upper_bound(begin);
+    if (span != spans.begin())
+      --span;
+    for (; span != spans.end() && span->first < end; ++span)
+      if (span->second.end > begin)
+        for (size_t stream = 0; stream < kStreams; ++stream)
+          for (bool writes : {false, true})
+            if (span->second.last[stream][writes].command)
+              visit(stream, writes, span->second.last[stream][writes]);
+  }
+
+  void set(int64_t begin, int64_t end, size_t stream, bool writes, Past past) {
+    cut(begin);
+    cut(end);
+    for (int64_t at = begin; at < end;) {
+      auto span = spans.lower_bound(at);
+      if (span == spans.end() || span->first > at)
+        span = spans.insert(span, {at, Span{span == spans.end() ? end : std::min(end, span->first)}});
+      span->second.last[stream][writes] = past;
+      at = span->second.end;
+    }
+  }
+
+private:
+  void cut(int64_t at) {
+    auto span = spans.lower_bound(at);
+    if (span == spans.begin() || (--span)->second.end <= at)
+      return;
+    Span behind = span->second;
+    span->second.end = at;
+    spans.insert({at, behind});
+  }
+
+  std::map<int64_t, Span> spans;
 };
 
 /// The streams of one rank.
@@ -70,51 +116,45 @@ public:
     return success();
   }
 
-  /// `accesses` are those of `command`, their places made distinct for the slot.
+  /// `accesses` are those of `command`, at places that no other memory of the same root has.
   LogicalResult enqueue(exec::Command command, ArrayRef<Access> accesses) {
     size_t stream = streamNumber(command);
     Clock &clock = clocks[stream];
-    for (const Access &access : accesses)
-      for (const Past &past : history[access.place.root])
-        if (past.stream != stream && past.number > clock[past.stream] && isConflict(access, past.access))
-          return complain(command, access, past);
+    for (const Access &access : accesses) {
+      LogicalResult isOrdered = success();
+      history[access.place.root].forEach(access.place.begin, access.place.end, [&](size_t other, bool writes, const Past &past) {
+        if (succeeded(isOrdered) && other != stream && past.number > clock[other] && (access.writes || writes))
+          isOrdered = complain(command, access, other, writes, past);
+      });
+      if (failed(isOrdered))
+        return failure();
+    }
     int64_t number = ++clock[stream];
     for (const Access &access : accesses)
-      remember({access, stream, number, command});
+      history[access.place.root].set(access.place.begin, access.place.end, stream, access.writes, {number, command});
     return success();
   }
 
   /// Fails if a command of another stream may still run when computation goes on.
   LogicalResult checkEnd(StringRef end) {
-    for (auto &[root, list] : history)
-      for (const Past &past : list)
-        if (past.stream != kCompute && !isOrderedByRuntime(cast<exec::Command>(past.command)) && past.number > clocks[kCompute][past.stream])
-          return past.command->emitOpError() << "on stream " << name(past.stream) << " may go on after the end of its " << end << "; computation has to wait for it";
-    return success();
+    LogicalResult isDone = success();
+    for (auto &[root, past] : history)
+      past.forEach(std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max(), [&](size_t stream, bool, const Past &last) {
+        if (succeeded(isDone) && stream != kCompute && !isOrderedByRuntime(cast<exec::Command>(last.command)) && last.number > clocks[kCompute][stream])
+          isDone = last.command->emitOpError() << "on stream " << name(stream) << " may go on after the end of its " << end << "; computation has to wait for it";
+      });
+    return isDone;
   }
 
 private:
   static StringRef name(size_t stream) { return exec::stringifyStream(exec::Stream(stream)); }
 
-  LogicalResult complain(exec::Command command, const Access &access, const Past &past) {
+  LogicalResult complain(exec::Command command, const Access &access, size_t other, bool writes, const Past &past) {
     InFlightDiagnostic error = command->emitOpError();
-    error << (access.writes ? "writes" : "reads") << " on stream " << name(streamNumber(command)) << " what a command on stream " << name(past.stream) << " "
-          << (past.access.writes ? "writes" : "reads") << ", in no order; an exec.wait for that command is missing";
+    error << (access.writes ? "writes" : "reads") << " on stream " << name(streamNumber(command)) << " what a command on stream " << name(other) << " "
+          << (writes ? "writes" : "reads") << ", in no order; an exec.wait for that command is missing";
     error.attachNote(past.command->getLoc()) << "the other command";
     return error;
-  }
-
-  void remember(const Past &now) {
-    SmallVector<Past, 4> &list = history[now.access.place.root];
-    auto isSame = [&](const Past &past) {
-      return past.stream == now.stream && past.access.writes == now.access.writes && past.access.place.begin == now.access.place.begin &&
-             past.access.place.end == now.access.place.end;
-    };
-    auto *found = llvm::find_if(list, isSame);
-    if (found == list.end())
-      list.push_back(now);
-    else
-      *found = now;
   }
 
   const SymbolTable &symbols;
@@ -122,7 +162,7 @@ private:
   std::array<Clock, kStreams> clocks{};
   DenseMap<int64_t, Clock> events;
   DenseSet<int64_t> expected;
-  DenseMap<void *, SmallVector<Past, 4>> history;
+  DenseMap<void *, History> history; ///< by the root of a place
 };
 
 /// A function, whatever surrounds its calls.
@@ -144,60 +184,50 @@ LogicalResult verifyFunction(exec::FunctionOp function, const SymbolTable &symbo
 /// A program, through the order of its schedule.
 class ProgramSimulation {
 public:
-  ProgramSimulation(exec::ProgramOp program, const SymbolTable &symbols) : program(program), symbols(symbols), streams(symbols, program.getIndex()) {
-    for (auto task : program.getOps<exec::TaskOp>())
-      tasks[{task.getKind(), task.getChunk()}] = task;
+  ProgramSimulation(exec::ProgramOp program, const SymbolTable &symbols) : program(program), symbols(symbols), buffers(program), streams(symbols, program.getIndex()) {
     program.walk([&](exec::RecordOp record) { streams.expect(record.getEvent()); });
   }
 
   LogicalResult run() {
-    for (Attribute attribute : program.getOrder() ? program.getOrder()->getValue() : ArrayRef<Attribute>()) {
-      // The verifier of the schedule has read it.
-      std::optional<exec::Action> action = exec::parseAction(program, cast<StringAttr>(attribute).getValue());
-      auto task = action ? tasks.find({action->kind, action->chunk}) : tasks.end();
-      if (task != tasks.end() && failed(runTask(task->second, *action)))
+    for (exec::Step step : exec::stepsOf(program))
+      if (failed(runTask(step)))
         return failure();
-    }
     return streams.checkEnd("program");
   }
 
 private:
-  LogicalResult runTask(exec::TaskOp task, exec::Action action) {
-    int64_t slot = exec::slotOf(program, action);
+  LogicalResult runTask(exec::Step step) {
+    exec::TaskOp task = step.task;
+    int64_t slot = exec::slotOf(program, {task.getKind(), step.microbatch, int64_t(task.getChunk())});
     // Before a forward takes a slot, the runtime waits for what was sent from it.
     if (auto sent = sends.find(slot); sent != sends.end() && task.getKind() == pipe::TaskKind::Forward)
       join(streams.clockOf(exec::Stream::Compute), sent->second);
     return streams.run(task.getBody().front(), [&](exec::Command command) {
-      LogicalResult result = streams.enqueue(command, placed(accessesOf(command, symbols), task, action.microbatch));
+      LogicalResult result = streams.enqueue(command, placed(accessesOf(command, symbols), task, step.microbatch));
       if (isOrderedByRuntime(command))
         join(sends[slot], streams.clockOf(streamOf(command, program.getIndex())));
       return result;
     });
   }
 
-  /// Scratch at its place in the arena, and activations of each slot for themselves.
+  /// Scratch and activations at their places in the arena, which is the memory without a root.
   SmallVector<Access> placed(SmallVector<Access> accesses, exec::TaskOp task, int64_t microbatch) {
     for (Access &access : accesses) {
-      if (!access.place.root) {
-        access.place.begin += task.getScratchOffset().value_or(0);
-        access.place.end += task.getScratchOffset().value_or(0);
-        continue;
-      }
-      auto name = StringAttr::getFromOpaquePointer(access.place.root);
-      auto buffer = cast<exec::BufferOp>(SymbolTable::lookupSymbolIn(program, name));
-      if (!buffer.getStride())
-        continue;
-      int64_t slot = microbatch % exec::slotsOf(program, buffer);
-      access.place.begin += slot * int64_t(*buffer.getStride());
-      access.place.end += slot * int64_t(*buffer.getStride());
+      auto move = [&](int64_t bytes) {
+        access.place = {nullptr, access.place.begin + bytes, access.place.end + bytes};
+      };
+      if (!access.place.root)
+        move(task.getScratchOffset().value_or(0));
+      else if (auto buffer = buffers.lookup<exec::BufferOp>(StringAttr::getFromOpaquePointer(access.place.root)); buffer.getSlab())
+        move(buffers.lookup<exec::SlabOp>(*buffer.getSlab()).placeOf(microbatch) + *buffer.getOffset());
     }
     return accesses;
   }
 
   exec::ProgramOp program;
-  const SymbolTable &symbols;
+  const SymbolTable &symbols; ///< of the module
+  const SymbolTable buffers;  ///< of the program
   Streams streams;
-  std::map<std::pair<pipe::TaskKind, int64_t>, exec::TaskOp> tasks; ///< by kind and chunk
   std::map<int64_t, Clock> sends;                         ///< by slot among those of all chunks: what was sent from it
 };
 

@@ -55,14 +55,14 @@ int64_t p3d::countLive(const StageOrder &order) {
   return most;
 }
 
-/// Whether no two microbatches of `chunk` are in one of `slots` slots between their actions `begin` and `end`.
-static bool isEnough(const StageOrder &order, Action::Kind begin, Action::Kind end, int64_t chunk, int64_t slots) {
+/// Whether no two microbatches of `chunk` are in one of `slots` slots from their forward to their action `end`.
+static bool isEnough(const StageOrder &order, Action::Kind end, int64_t chunk, int64_t slots) {
   std::vector<char> taken(slots, false);
   for (Action action : order) {
     if (action.chunk != chunk)
       continue;
     char &slot = taken[action.microbatch % slots];
-    if (action.kind == begin && std::exchange(slot, true))
+    if (action.kind == Action::Forward && std::exchange(slot, true))
       return false;
     if (action.kind == end)
       slot = false;
@@ -70,19 +70,16 @@ static bool isEnough(const StageOrder &order, Action::Kind begin, Action::Kind e
   return true;
 }
 
-Slots p3d::countSlots(const Schedule &schedule, Action::Kind begin, Action::Kind end) {
+Slots p3d::countSlots(const Schedule &schedule) {
+  Action::Kind end = splitsBackward(schedule) ? Action::WeightGradient : Action::Backward;
   int64_t chunks = countChunks(schedule);
   Slots slots;
   for (const StageOrder &order : schedule) {
     std::vector<int64_t> &counts = slots.emplace_back();
     // As many slots as actions are enough for any order of distinct microbatches.
     for (int64_t chunk = 0; chunk < chunks; ++chunk)
-      for (counts.push_back(1); counts.back() < int64_t(order.size()) && !isEnough(order, begin, end, chunk, counts.back());)
+      for (counts.push_back(1); counts.back() < int64_t(order.size()) && !isEnough(order, end, chunk, counts.back());)
         ++counts.back();
   }
   return slots;
-}
-
-Slots p3d::countSlots(const Schedule &schedule) {
-  return countSlots(schedule, Action::Forward, splitsBackward(schedule) ? Action::WeightGradient : Action::Backward);
 }

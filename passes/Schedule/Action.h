@@ -41,11 +41,9 @@ int64_t countMicrobatches(const Schedule &schedule);
 /// action has not ended.
 int64_t countLive(const StageOrder &order);
 
-/// For each stage and each of its chunks the number of slots for activations; microbatch mb lives in slot mb % slots.
+/// For each stage and each of its chunks the number of slots; microbatch mb is alive in slot mb % slots.
 using Slots = std::vector<std::vector<int64_t>>;
 /// The fewest in which no two microbatches meet.
 Slots countSlots(const Schedule &schedule);
-/// The same for what lives from one action of a microbatch to another alone.
-Slots countSlots(const Schedule &schedule, Action::Kind begin, Action::Kind end);
 
 } // namespace p3d

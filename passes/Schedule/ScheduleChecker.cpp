@@ -22,7 +22,7 @@ std::optional<std::string> ScheduleChecker::check(const Schedule &schedule, cons
     return formatv("the schedule has {0} stages, expected {1}", schedule.size(), stages).str();
   if (auto fault = checkComplete(schedule))
     return fault;
-  if (auto fault = checkSlots(schedule, slots, Action::Forward, splitsBackward(schedule) ? Action::WeightGradient : Action::Backward))
+  if (auto fault = checkSlots(schedule, slots))
     return fault;
   for (Sending sending : {Sending::Posted, Sending::Meeting})
     if (auto fault = findDeadlock(schedule, transfers, slots, sending))
@@ -63,12 +63,13 @@ std::optional<std::string> ScheduleChecker::checkComplete(const Schedule &schedu
   return std::nullopt;
 }
 
-std::optional<std::string> ScheduleChecker::checkSlots(const Schedule &schedule, const Slots &slots, Action::Kind begin, Action::Kind end) const {
+std::optional<std::string> ScheduleChecker::checkSlots(const Schedule &schedule, const Slots &slots) const {
+  Action::Kind end = splitsBackward(schedule) ? Action::WeightGradient : Action::Backward;
   for (auto [stage, order] : enumerate(schedule)) {
     DenseMap<std::pair<int64_t, int64_t>, int64_t> holder;
     for (Action action : order) {
       int64_t count = slots[stage][action.chunk], slot = action.microbatch % count;
-      if (action.kind == begin) {
+      if (action.kind == Action::Forward) {
         auto [entry, isFree] = holder.try_emplace({action.chunk, slot}, action.microbatch);
         if (!isFree)
           return formatv("stage {0}: {1} takes slot {2} of {3} while microbatch {4} is alive in it until {5}", stage,

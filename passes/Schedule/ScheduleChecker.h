@@ -30,11 +30,10 @@ public:
   /// The first fault, as a message that names the actions, or nothing.
   std::optional<std::string> check(const Schedule &schedule, const Slots &slots) const;
 
-  /// Whether no two microbatches meet in one of `slots` between their actions `begin` and `end`.
-  std::optional<std::string> checkSlots(const Schedule &schedule, const Slots &slots, Action::Kind begin, Action::Kind end) const;
-
 private:
   std::optional<std::string> checkComplete(const Schedule &schedule) const;
+  /// Whether no two microbatches meet in one of `slots` while they are alive.
+  std::optional<std::string> checkSlots(const Schedule &schedule, const Slots &slots) const;
 
   int64_t stages, microbatches, chunks;
   std::vector<Transfer> transfers;

@@ -1,6 +1,5 @@
 // Orders the tasks of every stage by a schedule of the table, or as it is written.
 #include "passes/Schedule/Passes.h"
-#include "dialects/Pipe/Lifetime.h"
 #include "passes/Schedule/ScheduleText.h"
 #include "passes/Schedule/StageSchedule.h"
 #include <algorithm>
@@ -39,14 +38,9 @@ struct ScheduleStagesPass : impl::ScheduleStagesPassBase<ScheduleStagesPass> {
     Slots slots = countSlots(*made);
     if (auto fault = ScheduleChecker(stages.size(), mesh.getMb(), collectTransfers(module), chunks).check(*made, slots))
       return module.emitError() << "schedule '" << schedule << "' cannot run these stages: " << *fault;
-    Slots backwardSlots = countSlots(*made, Action::Forward, Action::Backward), weightSlots = countSlots(*made, Action::Backward, Action::WeightGradient);
     for (auto [index, stage] : llvm::enumerate(stages)) {
       stage.setOrderAttr(writeOrder(stage, (*made)[index]));
       stage.setSlots(slots[index]);
-      if (splits) {
-        stage.setWeightSlots(weightSlots[index]);
-        stage->setAttr(pipe::kBackwardSlotsAttr, DenseI64ArrayAttr::get(module.getContext(), backwardSlots[index]));
-      }
     }
     return success();
   }

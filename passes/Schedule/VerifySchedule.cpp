@@ -1,6 +1,5 @@
 // Rejects orders that cannot run; what makes them so is decided by the checker.
 #include "passes/Schedule/Passes.h"
-#include "dialects/Pipe/Lifetime.h"
 #include "passes/Schedule/StageSchedule.h"
 
 using namespace mlir;
@@ -14,21 +13,12 @@ namespace {
 LogicalResult verifyStage(pipe::StageOp stage) {
   if (!stage.getOrder() || !stage.getSlots())
     return stage.emitOpError() << "has no order; schedule it first";
-  auto untilBackward = stage->getAttrOfType<DenseI64ArrayAttr>(pipe::kBackwardSlotsAttr);
-  bool splits = splitsBackward({readOrder(stage)});
-  if (splits != stage.getWeightSlots().has_value() || splits != bool(untilBackward))
-    return stage.emitOpError() << (splits ? "has weight gradients in its order, but lacks '" : "has no weight gradients in its order, but '")
-                               << pipe::kBackwardSlotsAttr << "' or 'weight_slots'";
-  SmallVector<ArrayRef<int64_t>> kinds{*stage.getSlots()};
-  if (splits)
-    kinds.append({*stage.getWeightSlots(), untilBackward.asArrayRef()});
-  for (ArrayRef<int64_t> slots : kinds) {
-    if (int64_t(slots.size()) != stage.getNumChunks())
-      return stage.emitOpError() << "has slots for " << slots.size() << " chunks, expected " << stage.getNumChunks();
-    for (int64_t count : slots)
-      if (count < 1)
-        return stage.emitOpError() << "has " << count << " slots, expected at least one";
-  }
+  ArrayRef<int64_t> slots = *stage.getSlots();
+  if (int64_t(slots.size()) != stage.getNumChunks())
+    return stage.emitOpError() << "has slots for " << slots.size() << " chunks, expected " << stage.getNumChunks();
+  for (int64_t count : slots)
+    if (count < 1)
+      return stage.emitOpError() << "has " << count << " slots, expected at least one";
   if (*stage.getOrder() != writeOrder(stage, readOrder(stage)))
     return stage.emitOpError() << "has order " << *stage.getOrder()
                                << ", expected P first, S and U last, each for a task of "
@@ -44,16 +34,12 @@ struct VerifySchedulePass : impl::VerifySchedulePassBase<VerifySchedulePass> {
 
   LogicalResult verify(ModuleOp module) {
     Schedule orders;
-    Slots slots, weightSlots, backwardSlots;
+    Slots slots;
     for (pipe::StageOp stage : collectStages(module)) {
       if (failed(verifyStage(stage)))
         return failure();
       orders.push_back(readOrder(stage));
       slots.push_back(stage.getSlots()->vec());
-      if (!stage.getWeightSlots())
-        continue;
-      weightSlots.push_back(stage.getWeightSlots()->vec());
-      backwardSlots.push_back(stage->getAttrOfType<DenseI64ArrayAttr>(pipe::kBackwardSlotsAttr).asArrayRef().vec());
     }
     auto mesh = module->getAttrOfType<dist::MeshAttr>(dist::kMeshAttr);
     if (!mesh)
@@ -62,12 +48,6 @@ struct VerifySchedulePass : impl::VerifySchedulePassBase<VerifySchedulePass> {
     int64_t chunks = slots.empty() ? 1 : slots.front().size();
     ScheduleChecker checker(mesh.getPp(), mesh.getMb(), collectTransfers(module), chunks);
     if (auto fault = checker.check(orders, slots))
-      return module.emitError() << *fault;
-    if (weightSlots.empty())
-      return success();
-    if (auto fault = checker.checkSlots(orders, weightSlots, Action::Backward, Action::WeightGradient))
-      return module.emitError() << *fault;
-    if (auto fault = checker.checkSlots(orders, backwardSlots, Action::Forward, Action::Backward))
       return module.emitError() << *fault;
     return success();
   }

@@ -171,8 +171,6 @@ BufferOp StageBuilder::keep(int64_t part, TaskKind kind, int64_t home, Value val
   BufferOp buffer = createBuffer(stage, BufferKind::Activation, activationNameOf(home, value), kept.getType());
   if (chunk)
     buffer->setAttr(kChunkAttr, builder.getI64IntegerAttr(chunk));
-  if (kind == TaskKind::Backward && part == home)
-    buffer->setAttr(kFromBackwardAttr, builder.getUnitAttr());
   // What a run can show of the inside of a step.
   if (Attribute sharding = shardingOf(value); sharding && kind == TaskKind::Forward && buffer.getSymName() == nameOf(value))
     buffer->setAttr(dist::kShardingAttr, sharding);
@@ -184,7 +182,7 @@ BufferOp StageBuilder::keep(int64_t part, TaskKind kind, int64_t home, Value val
 Value StageBuilder::transfer(int64_t from, int64_t to, TaskKind kind, Value value) {
   Part sender = plan.placeOf(from), receiver = plan.placeOf(to);
   // A stage gets a value once, in the first of its chunks on the way: on its way to a later one it would cross what that
-  // chunk gets. Between chunks of one stage it stays, in the slot of the earlier one, which lives longer.
+  // chunk gets. Between chunks of one stage it stays, as the earlier one's, which lives longer.
   int64_t onwards = from < to ? 1 : -1, first = from;
   while (plan.placeOf(first).stage != receiver.stage)
     first += onwards;

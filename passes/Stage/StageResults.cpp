@@ -1,6 +1,5 @@
 // The rest of a stage: results, gradients, updates, names, the order of the buffers.
 #include "passes/Stage/StageBuilder.h"
-#include "dialects/Pipe/Lifetime.h"
 
 using namespace mlir;
 using namespace p3d;
@@ -127,25 +126,8 @@ void StageBuilder::addUpdates() {
     }
 }
 
-/// What no task of weight gradients reads, and no other chunk, does not live until then.
-static void shortenLives(StageOp stage) {
-  llvm::MapVector<BufferOp, SmallVector<TaskOp>> readers;
-  for (BufferOp buffer : stage.getOps<BufferOp>())
-    if (buffer.getKind() == BufferKind::Activation && lifetimeOf(buffer) == Lifetime::Whole)
-      readers[buffer];
-  stage.walk([&](ReadOp read) {
-    if (auto *found = readers.find(stage.getBuffer(read.getBuffer())); found != readers.end())
-      found->second.push_back(read->getParentOfType<TaskOp>());
-  });
-  for (auto &[buffer, tasks] : readers)
-    if (llvm::all_of(tasks, [chunk = chunkOf(buffer)](TaskOp task) { return task.getKind() == TaskKind::Backward && int64_t(task.getChunk()) == chunk; }))
-      buffer->setAttr(kUntilBackwardAttr, UnitAttr::get(buffer.getContext()));
-}
-
 void StageBuilder::finish() {
   for (Stage &stage : stages) {
-    if (step.splitsBackward())
-      shortenLives(stage.op);
     SmallVector<BufferOp> buffers(stage.op.getBody().getOps<BufferOp>());
     llvm::stable_sort(buffers, [](BufferOp a, BufferOp b) { return a.getKind() < b.getKind(); });
     for (BufferOp buffer : buffers)

@@ -71,14 +71,14 @@ struct ValueShard {
   bool byMicrobatch;
 };
 
-/// What the forward task `task` leaves in its slot.
+/// What the forward task `task` leaves for the backward one.
 struct Value {
   std::string name, task;
   p3d_dtype dtype;
   std::vector<int64_t> paddedShape; ///< of the whole batch
   std::vector<ValueShard> shards;
-  int64_t offset, stride;
-  int64_t slots; ///< microbatch mb is in slot mb % slots
+  int64_t offset; ///< from the place of its microbatch
+  std::vector<int64_t> places; ///< in the arena, of microbatch mb places[mb % size]
 };
 
 struct OrderEntry {

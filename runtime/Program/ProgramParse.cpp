@@ -107,7 +107,7 @@ Input readInput(const json &j) {
   return input;
 }
 
-Value readValue(const json &j) {
+Value readValue(const json &j, const json &slabs) {
   Value value;
   value.name = j.at("name");
   value.dtype = readDType(j.at("dtype"));
@@ -121,9 +121,10 @@ Value readValue(const json &j) {
     value.shards.push_back({shard.at("dim"), readAxes(axes), byMicrobatch});
   }
   value.offset = j.at("offset");
-  value.stride = j.at("stride");
   value.task = j.at("task");
-  value.slots = j.at("slots");
+  value.places = slabs.at(j.at("slab")).get<std::vector<int64_t>>();
+  if (value.places.empty())
+    internalError("description of the program: {} has no place", value.name);
   return value;
 }
 
@@ -172,7 +173,7 @@ Program read(const json &j) {
     program.results.push_back({result.at("name"), readDType(result.at("dtype")),
                                result.at("offset")});
   for (const json &value : j.value("values", json::array()))
-    program.values.push_back(readValue(value));
+    program.values.push_back(readValue(value, j.at("slabs")));
   program.chunks = j.value("chunks", 1);
   program.turnedTransfers = j.value("turned_transfers", std::set<int>());
   program.tasks = j.at("tasks").get<std::vector<std::string>>();
@@ -279,8 +280,8 @@ void check(const Program &program) {
                       value.name, shard.dim);
     int64_t bytes =
         localLayout(value, program, {}, 0).storageCount() * info(value.dtype).bytes;
-    checkRange(program, value.name, value.offset,
-               bytes + (value.slots - 1) * value.stride);
+    for (int64_t place : value.places)
+      checkRange(program, value.name, place + value.offset, bytes);
   }
   for (const std::vector<OrderEntry> *list : {&program.order, &program.afterUpdate})
     for (const OrderEntry &entry : *list)

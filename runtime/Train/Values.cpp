@@ -43,7 +43,7 @@ void exportValues(const Program &program, Coordinates at,
     int64_t bytes = info(value.dtype).bytes;
     Layout layout = localLayout(value, program, at, entry.mb);
     int64_t offset =
-        value.offset + entry.mb % value.slots * value.stride;
+        value.places[size_t(entry.mb) % value.places.size()] + value.offset;
     device.read(
         {{offset, layout.storageCount() * bytes}},
         [&](const HostRanges &host) {

@@ -11,7 +11,7 @@ namespace p3d {
 std::vector<TensorSpec>
 valueTensors(const std::vector<const Program *> &programs);
 
-/// Writes what the forward task `entry` left in its slot to the tensors of
+/// Writes what the forward task `entry` left to the tensors of
 /// `file`; of copies only the first rank's.
 void exportValues(const Program &program, Coordinates at,
                   const OrderEntry &entry, Device &device,

@@ -74,9 +74,12 @@ def try_resuming(programs, model, mesh, flags, others, target="cpu", steps=13):
     check((programs.place / "rest.safetensors").read_bytes() == (programs.place / "whole.safetensors").read_bytes(), f"{model} {mesh} {flags}: weights differ")
     print(f"ok      {model} {mesh} {flags} {target}: the same bits after step 3", flush=True)
     for other, otherFlags in others:
-        programs.run(programs.compile(model, other, otherFlags), model, steps, f"--resume={place}/step_3", f"--log={programs.place}/other.jsonl")
-        worst = max(abs(loss / whole[step][0] - 1) for step, (loss, _) in losses(programs.place / "other.jsonl").items())
-        check(worst < (2e-3 if model.endswith("bf16") else 1e-5), f"{model} {mesh} {flags} read by {other} {otherFlags}: losses differ by {worst:.1e}")
+        program = programs.compile(model, other, otherFlags)
+        programs.run(program, model, steps, f"--resume={place}/step_3", f"--log={programs.place}/other.jsonl")
+        # Sums in another order round weights of 16 bits to others, and each step carries that on: of these the first steps tell whether all was read.
+        limit, last = (5e-4, 8) if model.endswith("bf16") else (1e-5, steps)
+        worst = max(abs(loss / whole[step][0] - 1) for step, (loss, _) in losses(programs.place / "other.jsonl").items() if step <= last)
+        check(worst < limit, f"{model} {mesh} {flags} read by {other} {otherFlags}: losses differ by {worst:.1e}")
         print(f"ok      {model} {mesh} {flags} read by {other} {otherFlags}: losses differ by {worst:.1e}", flush=True)
 
 

@@ -41,16 +41,16 @@ module attributes {dist.classes = [{axis = "tp", dims = {params.l0.down = array<
     exec.launch @kernel.accumulate(%3) -> (%arg7) adds : (memref<f32>) -> memref<f32>
   }
   exec.function @last.bwd(%arg0: memref<f32>, %arg1: memref<16x32xf32>, %arg2: memref<32x16xf32>, %arg3: memref<2xf32>, %arg4: memref<f32>, %arg5: memref<2x16xf32>, %arg6: memref<2x32xf32>, %arg7: memref<2x16xf32>, %arg8: memref<2x16xf32>, %arg9: memref<16x32xf32>, %arg10: memref<32x16xf32>) attributes {outs = 3 : i64, scratch_bytes = 640 : i64} {
-    %0 = exec.temporary at 0 : memref<f32>
+    %0 = exec.temporary at 128 : memref<f32>
     exec.launch @kernel.div(%arg0, %arg4) -> (%0) : (memref<f32>, memref<f32>) -> memref<f32>
-    %1 = exec.temporary at 512 : memref<2x16xf32>
+    %1 = exec.temporary at 0 : memref<2x16xf32>
     exec.launch @kernel.add.1(%0, %arg3, %arg7) -> (%1) : (memref<f32>, memref<2xf32>, memref<2x16xf32>) -> memref<2x16xf32>
-    %2 = exec.temporary at 0 : memref<2x32xf32>
+    %2 = exec.temporary at 384 : memref<2x32xf32>
     exec.einsum "ac,bc->ab"(%1, %arg2) -> (%2) : (memref<2x16xf32>, memref<32x16xf32>) -> memref<2x32xf32>
     exec.einsum "ac,ab->bc"(%1, %arg6) -> (%arg10) adds : (memref<2x16xf32>, memref<2x32xf32>) -> memref<32x16xf32>
-    %3 = exec.temporary at 256 : memref<2x32xf32>
+    %3 = exec.temporary at 128 : memref<2x32xf32>
     exec.launch @kernel.mul(%2, %arg6) -> (%3) : (memref<2x32xf32>, memref<2x32xf32>) -> memref<2x32xf32>
-    %4 = exec.temporary at 0 : memref<2x16xf32>
+    %4 = exec.temporary at 384 : memref<2x16xf32>
     exec.einsum "ac,bc->ab"(%3, %arg1) -> (%4) : (memref<2x32xf32>, memref<16x32xf32>) -> memref<2x16xf32>
     exec.all_reduce  sum %4 over  tp 0 of f32 why "column-parallel product of params.l1.up: the gradient of its input is a partial sum; the addition after it needs it whole" : memref<2x16xf32>
     exec.launch @kernel.add(%1, %4) -> (%arg8) : (memref<2x16xf32>, memref<2x16xf32>) -> memref<2x16xf32>
@@ -65,9 +65,11 @@ module attributes {dist.classes = [{axis = "tp", dims = {params.l0.down = array<
     exec.buffer  parameter @m.params.l0.up at 2048 : memref<16x32xf32> of f32 {exec.state = "m", exec.state_of = @params.l0.up}
     exec.buffer  parameter @v.params.l0.up at 4096 : memref<16x32xf32> of f32 {exec.state = "v", exec.state_of = @params.l0.up}
     exec.buffer  input @batch.x at 6144 : memref<4x16xf32> of f32 global tensor<8x16xf32> {dist.sharding = #dist.sharding<[{dp:4},{}]>, graph.batch_dim = 0 : i64, graph.name = "batch.x", graph.role = "input"}
-    exec.buffer  activation @layer0.1 at 8448 stride 512 : memref<2x32xf32> of f32 {dist.sharding = #dist.sharding<[{dp,mb:2},{tp:32}]>}
+    exec.slab @kept_forward_backward bytes 256 copies 2 at [8960, 9216]
+    exec.buffer  activation @layer0.1 in @kept_forward_backward at 0 : memref<2x32xf32> of f32 {dist.sharding = #dist.sharding<[{dp,mb:2},{tp:32}]>}
     exec.buffer  gradient @grads.l0.up at 6400 : memref<16x32xf32> of f32 {dist.sharding = #dist.sharding<[{},{tp:32}] unreduced{dp,mb}>, pipe.of = @params.l0.up}
-    exec.buffer  activation @send.0.forward at 8704 stride 512 : memref<2x32xf32> of f32
+    exec.slab @sent_forward sends 0 bytes 256 copies 2 at [8448, 8704]
+    exec.buffer  activation @send.0.forward in @sent_forward at 0 : memref<2x32xf32> of f32
     exec.task  forward scratch 256 at 9472 attributes {exec.alive_bytes = 256 : i64} {
       %0 = exec.address @batch.x : memref<4x16xf32>
       %1 = exec.address @params.l0.up : memref<16x32xf32>
@@ -111,10 +113,11 @@ module attributes {dist.classes = [{axis = "tp", dims = {params.l0.down = array<
     exec.buffer  input @batch.t at 18688 : memref<4x16xf32> of f32 global tensor<8x16xf32> {dist.sharding = #dist.sharding<[{dp:4},{}]>, graph.batch_dim = 0 : i64, graph.name = "batch.t", graph.role = "input"}
     exec.buffer  input @batch.mask at 18944 : memref<4xf32> of f32 global tensor<8xf32> {dist.sharding = #dist.sharding<[{dp:4}]>, graph.batch_dim = 0 : i64, graph.name = "batch.mask", graph.role = "input"}
     exec.buffer  complete @prologue.0 at 19008 : memref<f32> of f32
-    exec.buffer  activation @last.1 at 25280 stride 1024 : memref<2x16xf32> of f32 {dist.sharding = #dist.sharding<[{dp,mb:2},{}]>}
-    exec.buffer  activation @last.2 at 25408 stride 1024 : memref<2x32xf32> of f32 {dist.sharding = #dist.sharding<[{dp,mb:2},{tp:32}]>}
-    exec.buffer  activation @last.3 at 25664 stride 1024 : memref<2x16xf32> of f32 {dist.sharding = #dist.sharding<[{dp,mb:2},{}]>}
-    exec.buffer  activation @layer0.0 at 25792 stride 1024 : memref<2x32xf32> of f32 {dist.sharding = #dist.sharding<[{dp,mb:2},{tp:32}]>}
+    exec.slab @kept_forward_backward bytes 768 copies 1 at [25536]
+    exec.buffer  activation @last.1 in @kept_forward_backward at 0 : memref<2x16xf32> of f32 {dist.sharding = #dist.sharding<[{dp,mb:2},{}]>}
+    exec.buffer  activation @last.2 in @kept_forward_backward at 128 : memref<2x32xf32> of f32 {dist.sharding = #dist.sharding<[{dp,mb:2},{tp:32}]>}
+    exec.buffer  activation @last.3 in @kept_forward_backward at 384 : memref<2x16xf32> of f32 {dist.sharding = #dist.sharding<[{dp,mb:2},{}]>}
+    exec.buffer  activation @layer0.0 in @kept_forward_backward at 512 : memref<2x32xf32> of f32 {dist.sharding = #dist.sharding<[{dp,mb:2},{tp:32}]>}
     exec.buffer  gradient @grads.l1.down at 19072 : memref<32x16xf32> of f32 {dist.sharding = #dist.sharding<[{tp:32},{}] unreduced{dp,mb}>, pipe.of = @params.l1.down}
     exec.buffer  gradient @grads.l1.up at 21120 : memref<16x32xf32> of f32 {dist.sharding = #dist.sharding<[{},{tp:32}] unreduced{dp,mb}>, pipe.of = @params.l1.up}
     exec.buffer  gradient @grads.l0.down at 23168 : memref<32x16xf32> of f32 {dist.sharding = #dist.sharding<[{tp:32},{}] unreduced{dp,mb}>, pipe.of = @params.l0.down}
@@ -138,15 +141,16 @@ module attributes {dist.classes = [{axis = "tp", dims = {params.l0.down = array<
       %10 = exec.address @last.1 : memref<2x16xf32>
       %11 = exec.address @layer0.0 : memref<2x32xf32>
       exec.recv %11 from 0 channel 0 why "recv from stage 0" : memref<2x32xf32>
-      %12 = exec.temporary at 256 : memref<2x16xf32>
+      %12 = exec.temporary at 0 : memref<2x16xf32>
       exec.call @layer_1.fwd(%11, %6) -> (%12) scratch 0 {layer = 1 : i64} : (memref<2x32xf32>, memref<32x16xf32>) -> memref<2x16xf32>
       %13 = exec.start [#dist<axis mb>] chunk 2
       %14 = exec.view %3 from %13 times 16 : memref<4x16xf32> to memref<2x16xf32>
       %15 = exec.view %2 from %13 times 16 : memref<4x16xf32> to memref<2x16xf32>
       %16 = exec.view %1 from %13 times 1 : memref<4xf32> to memref<2xf32>
-      exec.call @last.fwd(%12, %5, %4, %14, %15, %16, %0) -> (%7, %10, %9, %8) scratch 0 : (memref<2x16xf32>, memref<16x32xf32>, memref<32x16xf32>, memref<2x16xf32>, memref<2x16xf32>, memref<2xf32>, memref<f32>) -> (memref<f32>, memref<2x16xf32>, memref<2x32xf32>, memref<2x16xf32>)
+      exec.call @last.fwd(%12, %5, %4, %14, %15, %16, %0) -> (%7, %10, %9, %8) scratch 128 : (memref<2x16xf32>, memref<16x32xf32>, memref<32x16xf32>, memref<2x16xf32>, memref<2x16xf32>, memref<2xf32>, memref<f32>) -> (memref<f32>, memref<2x16xf32>, memref<2x32xf32>, memref<2x16xf32>)
     }
-    exec.buffer  activation @send.1.backward at 26048 stride 1024 : memref<2x32xf32> of f32
+    exec.slab @sent_backward sends 0 bytes 256 copies 1 at [25280]
+    exec.buffer  activation @send.1.backward in @sent_backward at 0 : memref<2x32xf32> of f32
     exec.task  backward scratch 832 at 26304 attributes {exec.alive_bytes = 772 : i64} {
       %0 = exec.address @params.l0.down : memref<32x16xf32>
       %1 = exec.address @layer0.0 : memref<2x32xf32>
@@ -161,12 +165,12 @@ module attributes {dist.classes = [{axis = "tp", dims = {params.l0.down = array<
       %10 = exec.address @grads.l0.down : memref<32x16xf32>
       %11 = exec.address @grads.l1.up : memref<16x32xf32>
       %12 = exec.address @grads.l1.down : memref<32x16xf32>
-      %13 = exec.temporary at 768 : memref<f32>
+      %13 = exec.temporary at 0 : memref<f32>
       exec.launch @kernel.constant() -> (%13) : () -> memref<f32>
       %14 = exec.start [#dist<axis mb>] chunk 2
       %15 = exec.view %6 from %14 times 1 : memref<4xf32> to memref<2xf32>
-      %16 = exec.temporary at 640 : memref<2x16xf32>
-      exec.call @last.bwd(%13, %8, %7, %15, %5, %4, %3, %2) -> (%16, %11, %12) scratch 0 : (memref<f32>, memref<16x32xf32>, memref<32x16xf32>, memref<2xf32>, memref<f32>, memref<2x16xf32>, memref<2x32xf32>, memref<2x16xf32>) -> (memref<2x16xf32>, memref<16x32xf32>, memref<32x16xf32>)
+      %16 = exec.temporary at 64 : memref<2x16xf32>
+      exec.call @last.bwd(%13, %8, %7, %15, %5, %4, %3, %2) -> (%16, %11, %12) scratch 192 : (memref<f32>, memref<16x32xf32>, memref<32x16xf32>, memref<2xf32>, memref<f32>, memref<2x16xf32>, memref<2x32xf32>, memref<2x16xf32>) -> (memref<2x16xf32>, memref<16x32xf32>, memref<32x16xf32>)
       exec.call @layer_1.bwd(%16, %1, %0) -> (%9, %10) scratch 0 {layer = 1 : i64} : (memref<2x16xf32>, memref<2x32xf32>, memref<32x16xf32>) -> (memref<2x32xf32>, memref<32x16xf32>)
       exec.send %9 to 0 channel 1 why "send to stage 0" : memref<2x32xf32>
     }

@@ -81,33 +81,41 @@
       llvm.return
     }
   module @stage0 {
+    llvm.mlir.global internal constant @constant_2("\00#\00\00\00\00\00\00\00$\00\00\00\00\00\00") {addr_space = 0 : i32, alignment = 8 : i64}
+    llvm.mlir.global internal constant @constant_1("\00!\00\00\00\00\00\00\00\22\00\00\00\00\00\00") {addr_space = 0 : i32, alignment = 8 : i64}
     llvm.func @stage0.forward(%arg0: !llvm.ptr, %arg1: !llvm.ptr, %arg2: i64, %arg3: i64) {
       %0 = llvm.mlir.constant(9472 : i64) : i64
       %1 = llvm.getelementptr %arg1[%0] : (!llvm.ptr, i64) -> !llvm.ptr, i8
       %2 = llvm.mlir.constant(6144 : i64) : i64
       %3 = llvm.getelementptr %arg1[%2] : (!llvm.ptr, i64) -> !llvm.ptr, i8
-      %4 = llvm.mlir.constant(512 : i64) : i64
-      %5 = llvm.mul %arg3, %4 : i64
-      %6 = llvm.mlir.constant(8704 : i64) : i64
-      %7 = llvm.getelementptr %arg1[%6] : (!llvm.ptr, i64) -> !llvm.ptr, i8
-      %8 = llvm.getelementptr %7[%5] : (!llvm.ptr, i64) -> !llvm.ptr, i8
-      %9 = llvm.mlir.constant(512 : i64) : i64
-      %10 = llvm.mul %arg3, %9 : i64
-      %11 = llvm.mlir.constant(8448 : i64) : i64
-      %12 = llvm.getelementptr %arg1[%11] : (!llvm.ptr, i64) -> !llvm.ptr, i8
-      %13 = llvm.getelementptr %12[%10] : (!llvm.ptr, i64) -> !llvm.ptr, i8
-      %14 = llvm.mlir.constant(2 : i64) : i64
-      %15 = llvm.mul %arg2, %14 : i64
-      %16 = llvm.mlir.constant(64 : i64) : i64
-      %17 = llvm.mul %15, %16 : i64
-      %18 = llvm.getelementptr %3[%17] : (!llvm.ptr, i64) -> !llvm.ptr, i8
-      llvm.call @p3d_block.layer.fwd(%arg0, %arg1, %18, %13, %1, %arg2) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> ()
-      llvm.call @kernel.copy(%13, %8) : (!llvm.ptr, !llvm.ptr) -> ()
-      %19 = llvm.mlir.constant(1 : i32) : i32
-      %20 = llvm.mlir.constant(0 : i32) : i32
-      %21 = llvm.mlir.constant(256 : i64) : i64
-      %22 = llvm.mlir.constant(4 : i32) : i32
-      llvm.call @p3d_send(%arg0, %19, %20, %arg2, %arg3, %8, %21, %22) : (!llvm.ptr, i32, i32, i64, i64, !llvm.ptr, i64, i32) -> ()
+      %4 = llvm.mlir.constant(2 : i64) : i64
+      %5 = llvm.srem %arg2, %4  : i64
+      %6 = llvm.mlir.constant(8 : i64) : i64
+      %7 = llvm.mul %5, %6 : i64
+      %8 = llvm.mlir.addressof @constant_1 : !llvm.ptr
+      %9 = llvm.getelementptr %8[%7] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+      %10 = llvm.load %9 : !llvm.ptr -> i64
+      %11 = llvm.getelementptr %arg1[%10] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+      %12 = llvm.mlir.constant(2 : i64) : i64
+      %13 = llvm.srem %arg2, %12  : i64
+      %14 = llvm.mlir.constant(8 : i64) : i64
+      %15 = llvm.mul %13, %14 : i64
+      %16 = llvm.mlir.addressof @constant_2 : !llvm.ptr
+      %17 = llvm.getelementptr %16[%15] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+      %18 = llvm.load %17 : !llvm.ptr -> i64
+      %19 = llvm.getelementptr %arg1[%18] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+      %20 = llvm.mlir.constant(2 : i64) : i64
+      %21 = llvm.mul %arg2, %20 : i64
+      %22 = llvm.mlir.constant(64 : i64) : i64
+      %23 = llvm.mul %21, %22 : i64
+      %24 = llvm.getelementptr %3[%23] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+      llvm.call @p3d_block.layer.fwd(%arg0, %arg1, %24, %19, %1, %arg2) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> ()
+      llvm.call @kernel.copy(%19, %11) : (!llvm.ptr, !llvm.ptr) -> ()
+      %25 = llvm.mlir.constant(1 : i32) : i32
+      %26 = llvm.mlir.constant(0 : i32) : i32
+      %27 = llvm.mlir.constant(256 : i64) : i64
+      %28 = llvm.mlir.constant(4 : i32) : i32
+      llvm.call @p3d_send(%arg0, %25, %26, %arg2, %arg3, %11, %27, %28) : (!llvm.ptr, i32, i32, i64, i64, !llvm.ptr, i64, i32) -> ()
       llvm.return
     }
     llvm.func @p3d_block.layer.fwd(!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, i64)
@@ -116,28 +124,31 @@
     llvm.func @stage0.backward(%arg0: !llvm.ptr, %arg1: !llvm.ptr, %arg2: i64, %arg3: i64) {
       %0 = llvm.mlir.constant(9472 : i64) : i64
       %1 = llvm.getelementptr %arg1[%0] : (!llvm.ptr, i64) -> !llvm.ptr, i8
-      %2 = llvm.mlir.constant(512 : i64) : i64
-      %3 = llvm.mul %arg3, %2 : i64
-      %4 = llvm.mlir.constant(8448 : i64) : i64
-      %5 = llvm.getelementptr %arg1[%4] : (!llvm.ptr, i64) -> !llvm.ptr, i8
-      %6 = llvm.getelementptr %5[%3] : (!llvm.ptr, i64) -> !llvm.ptr, i8
-      %7 = llvm.mlir.constant(6144 : i64) : i64
-      %8 = llvm.getelementptr %arg1[%7] : (!llvm.ptr, i64) -> !llvm.ptr, i8
-      %9 = llvm.mlir.constant(6400 : i64) : i64
-      %10 = llvm.getelementptr %arg1[%9] : (!llvm.ptr, i64) -> !llvm.ptr, i8
-      %11 = llvm.mlir.constant(1 : i32) : i32
-      %12 = llvm.mlir.constant(1 : i32) : i32
-      %13 = llvm.mlir.constant(256 : i64) : i64
-      %14 = llvm.mlir.constant(5 : i32) : i32
-      llvm.call @p3d_recv(%arg0, %11, %12, %arg2, %1, %13, %14) : (!llvm.ptr, i32, i32, i64, !llvm.ptr, i64, i32) -> ()
-      %15 = llvm.mlir.constant(2 : i64) : i64
-      %16 = llvm.mul %arg2, %15 : i64
-      %17 = llvm.mlir.constant(64 : i64) : i64
-      %18 = llvm.mul %16, %17 : i64
-      %19 = llvm.getelementptr %8[%18] : (!llvm.ptr, i64) -> !llvm.ptr, i8
-      %20 = llvm.mlir.constant(256 : i64) : i64
-      %21 = llvm.getelementptr %1[%20] : (!llvm.ptr, i64) -> !llvm.ptr, i8
-      llvm.call @p3d_block.layer.bwd(%arg0, %1, %19, %6, %10, %21, %arg2) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> ()
+      %2 = llvm.mlir.constant(2 : i64) : i64
+      %3 = llvm.srem %arg2, %2  : i64
+      %4 = llvm.mlir.constant(8 : i64) : i64
+      %5 = llvm.mul %3, %4 : i64
+      %6 = llvm.mlir.addressof @constant_2 : !llvm.ptr
+      %7 = llvm.getelementptr %6[%5] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+      %8 = llvm.load %7 : !llvm.ptr -> i64
+      %9 = llvm.getelementptr %arg1[%8] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+      %10 = llvm.mlir.constant(6144 : i64) : i64
+      %11 = llvm.getelementptr %arg1[%10] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+      %12 = llvm.mlir.constant(6400 : i64) : i64
+      %13 = llvm.getelementptr %arg1[%12] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+      %14 = llvm.mlir.constant(1 : i32) : i32
+      %15 = llvm.mlir.constant(1 : i32) : i32
+      %16 = llvm.mlir.constant(256 : i64) : i64
+      %17 = llvm.mlir.constant(5 : i32) : i32
+      llvm.call @p3d_recv(%arg0, %14, %15, %arg2, %1, %16, %17) : (!llvm.ptr, i32, i32, i64, !llvm.ptr, i64, i32) -> ()
+      %18 = llvm.mlir.constant(2 : i64) : i64
+      %19 = llvm.mul %arg2, %18 : i64
+      %20 = llvm.mlir.constant(64 : i64) : i64
+      %21 = llvm.mul %19, %20 : i64
+      %22 = llvm.getelementptr %11[%21] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+      %23 = llvm.mlir.constant(256 : i64) : i64
+      %24 = llvm.getelementptr %1[%23] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+      llvm.call @p3d_block.layer.bwd(%arg0, %1, %22, %9, %13, %24, %arg2) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> ()
       llvm.return
     }
     llvm.func @p3d_recv(!llvm.ptr, i32, i32, i64, !llvm.ptr, i64, i32)
@@ -167,5 +178,5 @@
       %6 = llvm.insertvalue %5, %4[2] : !llvm.array<3 x ptr> 
       llvm.return %6 : !llvm.array<3 x ptr>
     }
-    llvm.mlir.global external constant @p3d_program("{\22after_update\22:[],\22arena_bytes\22:9984,\22chunks\22:1,\22events\22:0,\22fingerprint\22:\22\22,\22global_batch\22:8,\22inputs\22:[{\22batch_dim\22:0,\22dtype\22:\22f32\22,\22global_shape\22:[8,16],\22index_limit\22:0,\22name\22:\22batch.x\22,\22offset\22:6144}],\22mesh\22:{\22dp\22:2,\22pp\22:2,\22tp\22:2,\22tp_minor\22:1},\22microbatches\22:2,\22model\22:\22\22,\22norm_axes\22:[\22tp\22,\22pp\22],\22operations\22:[\22row-parallel product of params.l0.down leaves a partial sum; what follows the block needs it whole: all_reduce over tp\22,\22row-parallel product of params.l1.down leaves a partial sum; the addition after it needs it whole: all_reduce over tp\22,\22column-parallel product of params.l1.up: the gradient of its input is a partial sum; the addition after it needs it whole: all_reduce over tp\22,\22a sum over the batch, which dp cuts; every microbatch needs it complete: all_reduce over dp\22,\22send to stage 1: send\22,\22recv from stage 1: recv\22,\22gradients are sums over the batch, which dp cuts: all_reduce over dp\22,\22recv from stage 0: recv\22,\22send to stage 0: send\22,\22the loss and the metrics are sums over the batch, which dp cuts: all_reduce over dp\22],\22optimizer\22:\22adamw\22,\22order\22:[[0,0,0],[0,1,1],[1,0,0],[1,1,1],[2,0,0]],\22params\22:[{\22counts_in_norm\22:true,\22decay\22:true,\22dtype\22:\22f32\22,\22global_shape\22:[16,64],\22grad\22:6400,\22init\22:{\22kind\22:\22normal\22,\22std\22:0.25},\22m\22:2048,\22master\22:-1,\22name\22:\22params.l0.up\22,\22offset\22:0,\22piece_offset\22:[0,0],\22piece_shape\22:[16,64],\22role\22:\22param\22,\22shards\22:[{\22axes\22:[\22tp\22],\22chunk\22:32,\22dim\22:1}],\22v\22:4096}],\22rank_order\22:\22tp-dp-pp\22,\22results\22:[],\22slots\22:2,\22stage\22:0,\22stages\22:2,\22target\22:\22cpu\22,\22tasks\22:[\22forward\22,\22backward\22,\22synchronize\22],\22tied_groups\22:[],\22tokens_per_step\22:8,\22turned_transfers\22:[],\22values\22:[{\22dtype\22:\22f32\22,\22name\22:\22layer0.1\22,\22offset\22:8448,\22padded_shape\22:[8,64],\22shards\22:[{\22axes\22:[\22dp\22,\22mb\22],\22dim\22:0},{\22axes\22:[\22tp\22],\22dim\22:1}],\22slots\22:2,\22stride\22:512,\22task\22:\22forward\22}],\22version\22:1,\22zero\22:{\22bytes\22:2048,\22offset\22:6400}}\00") {addr_space = 0 : i32}
+    llvm.mlir.global external constant @p3d_program("{\22after_update\22:[],\22arena_bytes\22:9984,\22chunks\22:1,\22events\22:0,\22fingerprint\22:\22\22,\22global_batch\22:8,\22inputs\22:[{\22batch_dim\22:0,\22dtype\22:\22f32\22,\22global_shape\22:[8,16],\22index_limit\22:0,\22name\22:\22batch.x\22,\22offset\22:6144}],\22mesh\22:{\22dp\22:2,\22pp\22:2,\22tp\22:2,\22tp_minor\22:1},\22microbatches\22:2,\22model\22:\22\22,\22norm_axes\22:[\22tp\22,\22pp\22],\22operations\22:[\22row-parallel product of params.l0.down leaves a partial sum; what follows the block needs it whole: all_reduce over tp\22,\22row-parallel product of params.l1.down leaves a partial sum; the addition after it needs it whole: all_reduce over tp\22,\22column-parallel product of params.l1.up: the gradient of its input is a partial sum; the addition after it needs it whole: all_reduce over tp\22,\22a sum over the batch, which dp cuts; every microbatch needs it complete: all_reduce over dp\22,\22send to stage 1: send\22,\22recv from stage 1: recv\22,\22gradients are sums over the batch, which dp cuts: all_reduce over dp\22,\22recv from stage 0: recv\22,\22send to stage 0: send\22,\22the loss and the metrics are sums over the batch, which dp cuts: all_reduce over dp\22],\22optimizer\22:\22adamw\22,\22order\22:[[0,0,0],[0,1,1],[1,0,0],[1,1,1],[2,0,0]],\22params\22:[{\22counts_in_norm\22:true,\22decay\22:true,\22dtype\22:\22f32\22,\22global_shape\22:[16,64],\22grad\22:6400,\22init\22:{\22kind\22:\22normal\22,\22std\22:0.25},\22m\22:2048,\22master\22:-1,\22name\22:\22params.l0.up\22,\22offset\22:0,\22piece_offset\22:[0,0],\22piece_shape\22:[16,64],\22role\22:\22param\22,\22shards\22:[{\22axes\22:[\22tp\22],\22chunk\22:32,\22dim\22:1}],\22v\22:4096}],\22rank_order\22:\22tp-dp-pp\22,\22results\22:[],\22slabs\22:{\22kept_forward_backward\22:[8960,9216],\22sent_forward\22:[8448,8704]},\22slots\22:2,\22stage\22:0,\22stages\22:2,\22target\22:\22cpu\22,\22tasks\22:[\22forward\22,\22backward\22,\22synchronize\22],\22tied_groups\22:[],\22tokens_per_step\22:8,\22turned_transfers\22:[],\22values\22:[{\22dtype\22:\22f32\22,\22name\22:\22layer0.1\22,\22offset\22:0,\22padded_shape\22:[8,64],\22shards\22:[{\22axes\22:[\22dp\22,\22mb\22],\22dim\22:0},{\22axes\22:[\22tp\22],\22dim\22:1}],\22slab\22:\22kept_forward_backward\22,\22task\22:\22forward\22}],\22version\22:1,\22zero\22:{\22bytes\22:2048,\22offset\22:6400}}\00") {addr_space = 0 : i32}
   }

@@ -32,7 +32,7 @@ typedef enum { P3D_SUM = 0, P3D_MAX = 1, P3D_MIN = 2, P3D_PROD = 3, P3D_AND = 4,
 
 /* ---- The program: defined by the emitted object ---------------------------------------------------------------- */
 
-/* One task: `arena` is the base of this rank's arena, `mb` the microbatch (0-based), `slot` the activation slot: the slots of
+/* One task: `arena` is the base of this rank's arena, `mb` the microbatch (0-based), `slot` that of what it sends: the slots of
  * the chunks of a stage are numbered one chunk after the other. */
 typedef void (*p3d_task)(p3d_context *ctx, char *arena, int64_t mb, int64_t slot);
 
@@ -73,11 +73,12 @@ extern const p3d_task p3d_tasks[];    /* in the order of the program's "tasks" *
  *                                            in order; values of an index input must lie in [-V, V)
  *   "results":[{"name":"loss","dtype":"f32","offset":O}],   complete scalars (rank 0 tensors) after the order ended; on
  *                                            the stages that compute them; the first is the loss
- *   "values":[{"name":"layer3.1", "dtype":"f32",   what a forward task leaves in its slot for the backward one, for a look
+ *   "values":[{"name":"layer3.1", "dtype":"f32",   what a forward task leaves for the backward one, for a look
  *      "padded_shape":[8,16,64],             inside a step: result 1 of the block of layer 3. Whole batch, padding included
  *      "shards":[{"dim":0,"axes":["dp","mb"]}],   equal parts over these axes, first axis major; mb: the microbatch
  *      "task":"forward",                     that task, "forward.1" on another chunk
- *      "offset":O, "stride":S, "slots":s }], at offset + mb mod slots * stride
+ *      "offset":O, "slab":"kept_forward_backward" }], at offset + place mb mod p of the p places
+ *   "slabs":{"kept_forward_backward":[A,B,..]}   that its slab has in the arena
  *   "chunks":1,                              of each stage
  *   "turned_transfers":[value,..],           transfers of the forward pass to an earlier stage, of the backward to a later one
  *   "tasks":["prologue","forward","backward","weight_gradient","synchronize"],   of other chunks "forward.1" ...

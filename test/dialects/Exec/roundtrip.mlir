@@ -34,8 +34,12 @@ exec.program @stage0 index 0 slots [2] arena 1024 zero 64 at 256 {
   exec.buffer parameter @w at 0 : memref<8x8xf32> of f32 global tensor<8x16xf32>
   // CHECK: exec.buffer result @loss at 256 : memref<f32> of f32
   exec.buffer result @loss at 256 : memref<f32> of f32
-  // CHECK: exec.buffer activation @x at 320 stride 192 : memref<4x8xf32> of f32
-  exec.buffer activation @x at 320 stride 192 : memref<4x8xf32> of f32
+  // CHECK: exec.slab @kept_forward_backward bytes 192 copies 2 at [320, 512]
+  exec.slab @kept_forward_backward bytes 192 copies 2 at [320, 512]
+  // CHECK: exec.slab @sent_forward sends 1 bytes 0 copies 1 at [704]
+  exec.slab @sent_forward sends 1 bytes 0 copies 1 at [704]
+  // CHECK: exec.buffer activation @x in @kept_forward_backward at 0 : memref<4x8xf32> of f32
+  exec.buffer activation @x in @kept_forward_backward at 0 : memref<4x8xf32> of f32
   // CHECK: exec.task forward scratch 256 at 768
   exec.task forward scratch 256 at 768 {
     // CHECK: exec.address @x : memref<4x8xf32>

@@ -8,8 +8,9 @@
 // CHECK-SAME: turn: all_to_all over tp
 module attributes {dist.mesh = #dist.mesh<tp = 2, pp = 1, dp = 2, mb = 1>} {
   exec.program @stage0 index 0 slots [1] arena 192 zero 0 at 0 attributes {order = ["F0"]} {
-    exec.buffer activation @x at 0 stride 128 : memref<4x8xf32> of f32
-    exec.buffer activation @v at 128 stride 64 : memref<2x8xf32> of f32
+    exec.slab @kept bytes 192 copies 1 at [0]
+    exec.buffer activation @x in @kept at 0 : memref<4x8xf32> of f32
+    exec.buffer activation @v in @kept at 128 : memref<2x8xf32> of f32
     exec.task forward scratch 0 at 192 {
       %x = exec.address @x : memref<4x8xf32>
       %v = exec.address @v : memref<2x8xf32>

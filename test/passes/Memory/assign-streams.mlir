@@ -49,7 +49,8 @@ exec.function @both(%x: memref<16xf32>) attributes {outs = 1 : i64, scratch_byte
 // CHECK-NEXT: exec.record 6 on forward
 // CHECK-NEXT: }
 exec.program @stage0 index 0 slots [1] arena 64 zero 0 at 0 {
-  exec.buffer activation @x at 0 stride 64 : memref<16xf32> of f32
+  exec.slab @sent_forward sends 0 bytes 64 copies 1 at [0]
+  exec.buffer activation @x in @sent_forward at 0 : memref<16xf32> of f32
   exec.task forward scratch 0 at 64 {
     %x = exec.address @x : memref<16xf32>
     exec.send %x to 1 channel 0 why "" : memref<16xf32>

@@ -94,7 +94,8 @@ exec.program @stage0 index 0 slots [1] arena 128 zero 0 at 0 attributes {order =
 
 // Slots are apart, and what was sent from one is behind the next task that uses it.
 exec.program @stage0 index 0 slots [2] arena 128 zero 0 at 0 attributes {order = ["F0", "F1", "F2"]} {
-  exec.buffer activation @x at 0 stride 64 : memref<16xf32> of f32
+  exec.slab @sent_forward sends 0 bytes 64 copies 2 at [0, 64]
+  exec.buffer activation @x in @sent_forward at 0 : memref<16xf32> of f32
   exec.task forward scratch 0 at 128 {
     %x = exec.address @x : memref<16xf32>
     exec.launch @kernel.zero() -> (%x) : () -> memref<16xf32>
@@ -155,4 +156,28 @@ exec.function @epilogue(%x: memref<4x4xf32>, %b: memref<4xf32>, %y: memref<4x4xf
   // expected-error @below {{reads on stream compute what a command on stream tp writes, in no order; an exec.wait for that command is missing}}
   exec.einsum "ab,bc->ac"(%x, %x, %b) -> (%y) then bias : (memref<4x4xf32>, memref<4x4xf32>, memref<4xf32>) -> memref<4x4xf32>
   exec.wait 1 on compute
+}
+
+// -----
+
+// What lies at the same place at another time is the same memory: @y overwrites what is still sent of @x.
+func.func private @kernel.zero(%x: memref<16xf32>) { return }
+exec.program @aliased index 0 slots [1] arena 64 zero 0 at 0 attributes {order = ["F0", "B0"]} {
+  exec.slab @sent_forward sends 0 bytes 64 copies 1 at [0]
+  exec.slab @kept_backward bytes 64 copies 0 at [0]
+  exec.buffer activation @x in @sent_forward at 0 : memref<16xf32> of f32
+  exec.buffer activation @y in @kept_backward at 0 : memref<16xf32> of f32
+  exec.task forward scratch 0 at 64 {
+    %x = exec.address @x : memref<16xf32>
+    exec.launch @kernel.zero() -> (%x) : () -> memref<16xf32>
+    exec.record 0 on compute
+    exec.wait 0 on forward
+    // expected-note @below {{the other command}}
+    exec.send %x to 1 channel 0 why "" : memref<16xf32>
+  }
+  exec.task backward scratch 0 at 64 {
+    %y = exec.address @y : memref<16xf32>
+    // expected-error @below {{writes on stream compute what a command on stream forward reads, in no order; an exec.wait for that command is missing}}
+    exec.launch @kernel.zero() -> (%y) : () -> memref<16xf32>
+  }
 }

@@ -73,45 +73,9 @@ module attributes {dist.mesh = #dist.mesh<tp = 1, pp = 2, dp = 1, mb = 2>} {
 
 // -----
 
-// C1: what the backward keeps for the weight gradients needs slots of its own.
-module attributes {dist.mesh = #dist.mesh<tp = 1, pp = 1, dp = 1, mb = 1>} {
-  // expected-error @+1 {{has weight gradients in its order, but lacks 'pipe.backward_slots' or 'weight_slots'}}
-  pipe.stage @stage0 index 0 layers [0, 0] attributes {order = ["F0", "B0", "W0"], slots = array<i64: 1>} {
-  }
-}
-
-// -----
-
-// C1
-module attributes {dist.mesh = #dist.mesh<tp = 1, pp = 1, dp = 1, mb = 1>} {
-  // expected-error @+1 {{has no weight gradients in its order, but 'pipe.backward_slots' or 'weight_slots'}}
-  pipe.stage @stage0 index 0 layers [0, 0] attributes {order = ["F0", "B0"], slots = array<i64: 1>, weight_slots = array<i64: 1>} {
-  }
-}
-
-// -----
-
 // C1: one number for two chunks.
 module attributes {dist.mesh = #dist.mesh<tp = 1, pp = 1, dp = 1, mb = 1>} {
   // expected-error @+1 {{has slots for 1 chunks, expected 2}}
   pipe.stage @stage0 index 0 layers [0, 0, 1, 1] attributes {order = ["F0", "F0.1", "B0.1", "B0"], slots = array<i64: 1>} {
-  }
-}
-
-// -----
-
-// C3: two microbatches are between their backward and their weight gradients.
-// expected-error @+1 {{stage 0: B1 takes slot 0 of 1 while microbatch 0 is alive in it until W0}}
-module attributes {dist.mesh = #dist.mesh<tp = 1, pp = 1, dp = 1, mb = 2>} {
-  pipe.stage @stage0 index 0 layers [0, 0] attributes {order = ["F0", "F1", "B0", "B1", "W0", "W1"], slots = array<i64: 2>, weight_slots = array<i64: 1>, pipe.backward_slots = array<i64: 2>} {
-  }
-}
-
-// -----
-
-// C3: two microbatches are between their forward and their backward.
-// expected-error @+1 {{stage 0: F1 takes slot 0 of 1 while microbatch 0 is alive in it until B0}}
-module attributes {dist.mesh = #dist.mesh<tp = 1, pp = 1, dp = 1, mb = 2>} {
-  pipe.stage @stage0 index 0 layers [0, 0] attributes {order = ["F0", "F1", "B0", "W0", "B1", "W1"], slots = array<i64: 2>, weight_slots = array<i64: 1>, pipe.backward_slots = array<i64: 1>} {
   }
 }

@@ -56,9 +56,9 @@
 // SPLIT-NOT: graph.add
 // SPLIT: graph.yield %{{.*}}, %{{.*}} : tensor<16x64xf32>, tensor<64x16xf32>
 // SPLIT-LABEL: pipe.stage @stage0
-// SPLIT-DAG: pipe.buffer {{ ?}}activation @layer0.grad.1 : tensor<2x64xf32> {pipe.from_backward}
-// SPLIT-DAG: pipe.buffer {{ ?}}activation @layer1.grad.0 : tensor<2x16xf32> {pipe.from_backward}
-// SPLIT-DAG: pipe.buffer {{ ?}}activation @layer0.2 : tensor<2x64xf32> {pipe.until_backward}
+// SPLIT-DAG: pipe.buffer {{ ?}}activation @layer0.grad.1 : tensor<2x64xf32>
+// SPLIT-DAG: pipe.buffer {{ ?}}activation @layer1.grad.0 : tensor<2x16xf32>
+// SPLIT-DAG: pipe.buffer {{ ?}}activation @layer0.2 : tensor<2x64xf32>
 // SPLIT: pipe.task {{ ?}}backward
 // SPLIT-NOT: pipe.accumulate
 // SPLIT: pipe.write %{{.*}} to @layer0.grad.1
