@@ -124,18 +124,23 @@ private:
   }
 
   void measure(Slab &slab) {
+    std::map<unsigned, LiveInterval> inTask; // by the task's number
+    for (unsigned number : slab.use.tasks)
+      for (exec::BufferOp buffer : slab.buffers) {
+        const LiveInterval &use = uses[number].find(buffer)->second;
+        LiveInterval &all = inTask.try_emplace(number, use).first->second;
+        all.first = std::min(all.first, use.first);
+        all.last = std::max(all.last, use.last);
+      }
     int64_t start = 0;
     for (exec::Step step : steps) {
-      for (exec::BufferOp buffer : slab.buffers) {
-        BufferUses &touched = uses[numbers[step.task]];
-        auto *use = touched.find(buffer);
-        if (use == touched.end())
-          continue;
+      if (auto use = inTask.find(numbers[step.task]); use != inTask.end()) {
         if (int64_t(slab.lives.size()) <= step.microbatch)
           slab.lives.resize(step.microbatch + 1, {0, 0, 0});
         LiveInterval &life = slab.lives[step.microbatch];
-        life.first = std::exchange(life.bytes, slab.bytes) ? std::min(life.first, start + use->second.first) : start + use->second.first;
-        life.last = std::max(life.last, start + use->second.last);
+        if (!std::exchange(life.bytes, slab.bytes))
+          life.first = start + use->second.first;
+        life.last = start + use->second.last;
       }
       start += step.task.getBody().front().getOperations().size();
     }

@@ -234,18 +234,26 @@ class StepSimulation {
 public:
   explicit StepSimulation(exec::ProgramOp program) : program(program), symbols(program) {
     for (auto task : program.getOps<exec::TaskOp>())
-      for (Operation &op : task.getBody().front())
-        if (auto command = dyn_cast<exec::Command>(op))
-          note(command, accesses[task]);
+      accesses[task] = accessesOf(task);
   }
 
-  /// Twice: what is sent late in a step may leave in the next one.
+  /// A step, and of the next one the beginning, in which what was sent late in the first may still leave.
   LogicalResult run() {
     SmallVector<exec::Step> steps = exec::stepsOf(program);
-    for (int round = 0; round < 2; ++round)
-      for (exec::Step step : steps)
-        if (failed(run(step)))
-          return failure();
+    for (exec::Step step : steps)
+      if (failed(run(step)))
+        return failure();
+    DenseSet<int64_t> late;
+    for (auto &[slot, sent] : unsent)
+      late.insert(slot);
+    for (exec::Step step : steps) {
+      if (late.empty())
+        break;
+      if (failed(run(step)))
+        return failure();
+      if (step.task.getKind() == pipe::TaskKind::Forward)
+        late.erase(slotOf(step));
+    }
     return success();
   }
 
@@ -264,6 +272,23 @@ private:
     Instance owner;
   };
 
+  /// Of reads of one buffer that follow each other the last one is enough.
+  SmallVector<Access> accessesOf(exec::TaskOp task) {
+    SmallVector<Access> all, needed;
+    for (Operation &op : task.getBody().front())
+      if (auto command = dyn_cast<exec::Command>(op))
+        note(command, all);
+    DenseMap<Operation *, Kind> next;
+    for (const Access &access : llvm::reverse(all)) {
+      auto [entry, isLast] = next.try_emplace(access.buffer, access.kind);
+      if (isLast || access.kind != Kind::Read || entry->second != Kind::Read)
+        needed.push_back(access);
+      entry->second = access.kind;
+    }
+    std::reverse(needed.begin(), needed.end());
+    return needed;
+  }
+
   void note(exec::Command command, SmallVectorImpl<Access> &list) {
     auto add = [&](Value memory, Kind kind) {
       auto address = rootOf(memory).getDefiningOp<exec::AddressOp>();
@@ -280,8 +305,10 @@ private:
     }
   }
 
+  int64_t slotOf(exec::Step step) { return exec::slotOf(program, {step.task.getKind(), step.microbatch, int64_t(step.task.getChunk())}); }
+
   LogicalResult run(exec::Step step) {
-    int64_t slot = exec::slotOf(program, {step.task.getKind(), step.microbatch, int64_t(step.task.getChunk())});
+    int64_t slot = slotOf(step);
     if (step.task.getKind() == pipe::TaskKind::Forward) // the runtime waits for what was sent from the slot
       unsent.erase(slot);
     for (auto [buffer, slab, kind] : accesses[step.task]) {
