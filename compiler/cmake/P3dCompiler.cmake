@@ -37,6 +37,9 @@ function(p3dc_executable name)
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE p3dc_mlir ${arg_LINKS})
   target_precompile_headers(${name} REUSE_FROM p3dc_pch)
+  # The header was compiled for libraries: with -fPIE it would not be taken.
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  target_compile_options(${name} PRIVATE -fPIC)
 endfunction()
 
 # p3dc_tablegen(TARGET TD OUT1 FLAGS1... [-- OUT2 FLAGS2...]): runs mlir-tblgen on TD; each OUT is named <file>.inc.

@@ -48,7 +48,7 @@ Item *convert(ProgramBuilder &b) {
     Item *whole = b.convert(b.unary("graph.stop_gradient", x), b.i32());
     return whole ? b.convert(whole, b.f32()) : nullptr;
   }
-  return b.convert(x, b.random.pick({b.builder.getBF16Type().cast<Type>(), Type(b.builder.getF16Type()), Type(b.builder.getF64Type())}));
+  return b.convert(x, b.random.pick({Type(b.builder.getBF16Type()), Type(b.builder.getF16Type()), Type(b.builder.getF64Type())}));
 }
 
 enum class Domain { Any, Small, Positive };
