@@ -4,6 +4,7 @@
 #include "runtime/Comm/Transport.h"
 #include "runtime/Program/Program.h"
 #include "runtime/Train/Device.h"
+#include "runtime/Train/Trace.h"
 
 struct p3d_context {
   const p3d::Program &program;
@@ -12,6 +13,7 @@ struct p3d_context {
   const p3d::Control &control;
   p3d::Device &device;
   p3d::Transport &transport;
+  p3d::Trace *trace = nullptr; ///< none: nothing is traced
 
   p3d::RankArea &area() { return control.rank(rank); }
   /// Publishes what this rank does now, for the reports of others.

@@ -33,6 +33,7 @@ template <typename Body>
 void serve(p3d_context *ctx, int32_t operation, Body body) {
   p3d::guard(ctx, [&] {
     ctx->enterOperation(operation);
+    p3d::TraceScope traced(*ctx, p3d::TraceEvent::Kind::Operation, operation);
     body();
   });
 }

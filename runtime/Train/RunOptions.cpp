@@ -62,7 +62,8 @@ std::string RunOptions::toJson() const {
                         {"timeout", timeoutSeconds},
                         {"export_fd", exportFd},
                         {"gradients_fd", gradientsFd},
-                        {"values_fd", valuesFd}}
+                        {"values_fd", valuesFd},
+                        {"trace_fds", traceFds}}
       .dump();
 }
 
@@ -99,6 +100,7 @@ RunOptions RunOptions::fromJson(const std::string &text) {
   options.exportFd = j.at("export_fd");
   options.gradientsFd = j.at("gradients_fd");
   options.valuesFd = j.at("values_fd");
+  options.traceFds = j.at("trace_fds").get<std::vector<int>>();
   return options;
 }
 

@@ -32,6 +32,7 @@ struct RunOptions {
   double timeoutSeconds = 600;
   int exportFd = -1, gradientsFd = -1, valuesFd = -1; ///< files to fill, or -1
   std::vector<int> saveLayoutFds; ///< of each of checkpointFiles()
+  std::vector<int> traceFds;      ///< of each rank, or none
 
   /// Whether an evaluation comes after `step`.
   bool evaluatesAfter(int64_t step) const {

@@ -19,14 +19,16 @@ Trainer::Trainer(p3d_context &context, const RunOptions &options,
       tasks(tasks), batches(openBatchSource(options.data, options.dataOptions)),
       evaluationBatches(
           openBatchSource(options.evalData, {options.dataOptions.type})),
-      checkpoints(context, options) {}
+      checkpoints(context, options), trace(options.traceFds.empty() ? -1 : options.traceFds[size_t(context.rank)]) {}
 
 void Trainer::run() {
   loadParameters();
   for (int64_t step = options.firstStep; step <= options.steps; ++step) {
+    context.trace = step < options.firstStep + tracedSteps ? &trace : nullptr;
     runStep(step);
     if (options.savesAfter(step))
       saveCheckpoint(step);
+    trace.flush();
   }
   if (options.exportFd >= 0)
     exportWeights();
@@ -44,6 +46,7 @@ void Trainer::loadParameters() {
 
 /// Batch `number` of `source`; random keys are those of `step`.
 void Trainer::fillInputs(BatchSource &source, int64_t number, int64_t step) {
+  TraceScope traced(context, Phase::Input);
   for (const Input &input : program.inputs) {
     int64_t count = localLayout(input, program.mesh, context.at).storageCount();
     context.device.write(
@@ -69,6 +72,7 @@ bool Trainer::isKind(const OrderEntry &entry, const char *kind) const {
 
 void Trainer::runTask(const OrderEntry &entry) {
   context.enterTask(program.tasks[entry.task], entry.mb);
+  TraceScope traced(context, TraceEvent::Kind::Task, entry.task);
   // A slot is taken by the forward; until its next one nothing that is sent from it changes.
   if (isForward(entry)) {
     context.enterOperation("reuse of a slot that was sent from");
@@ -115,6 +119,7 @@ void Trainer::runStep(int64_t step) {
 }
 
 void Trainer::update(int64_t step, StepRecord &record) {
+  TraceScope traced(context, Phase::Update);
   record.learningRate = learningRateAt(options, step);
   record.gradNorm = -1;
   double scale = 1;
@@ -146,6 +151,7 @@ static double readScalar(p3d_dtype dtype, const char *data) {
 /// them, in the order in which a step does it. Results are sums, which add up
 /// over the batches and are completed once.
 void Trainer::evaluate(int64_t step, StepRecord &record) {
+  TraceScope traced(context, Phase::Evaluation);
   context.device.zero({program.zeroOffset, program.zeroBytes});
   for (int64_t number = 1; number <= options.evalBatches; ++number) {
     context.enterTask("input", 0);
@@ -211,6 +217,7 @@ void Trainer::dumpValues(const OrderEntry &entry) {
 
 void Trainer::saveCheckpoint(int64_t step) {
   context.enterTask("checkpoint", 0);
+  TraceScope traced(context, Phase::Checkpoint);
   context.enterOperation("copying of the state");
   checkpoints.save(step);
 }

@@ -38,6 +38,7 @@ private:
   const p3d_task *tasks;
   std::unique_ptr<BatchSource> batches, evaluationBatches;
   CheckpointWriter checkpoints;
+  Trace trace;
 };
 
 } // namespace p3d

@@ -18,6 +18,8 @@ struct Flag {
   const char *help;
   Needs needs;
   void (*read)(CommandLine &line, const Flag &flag, const std::string &text);
+  /// What to do where it does not apply, if that is not to leave it out.
+  const char *instead = nullptr;
 };
 
 double readNumber(const Flag &flag, const std::string &text, double low,
@@ -97,11 +99,13 @@ const Flag flags[] = {
      Needs::Cpu,
      [](CommandLine &line, const Flag &flag, const std::string &text) {
        line.run.evalData = readPath(flag, text);
-     }},
+     },
+     "evaluate a checkpoint with a program of --target=cpu"},
     {"eval-every", "N", "evaluate every N steps too", Needs::Cpu,
      [](CommandLine &line, const Flag &flag, const std::string &text) {
        line.run.evalEvery = readInteger<int64_t>(flag, text, 1, UINT32_MAX);
-     }},
+     },
+     "evaluate a checkpoint with a program of --target=cpu"},
     {"lr", "X", "learning rate (0.001)", Needs::AnyOptimizer,
      [](CommandLine &line, const Flag &flag, const std::string &text) {
        line.run.learningRate = readNumber(flag, text, 0, huge);
@@ -201,6 +205,14 @@ const Flag flags[] = {
      [](CommandLine &line, const Flag &flag, const std::string &text) {
        line.gradientsPath = readPath(flag, text);
      }},
+    {"trace", "FILE.json",
+     "what each rank did when in the first 100 steps, and how long it waited for others, "
+     "for Perfetto or chrome://tracing",
+     Needs::Cpu,
+     [](CommandLine &line, const Flag &flag, const std::string &text) {
+       line.tracePath = readPath(flag, text);
+     },
+     "what a device does when is shown by Nsight Systems, nsys profile p3d-run ..."},
     {"verify", nullptr,
      "run one step without an update and compare loss and gradients with the "
      "double-precision interpretation of the model",
@@ -341,9 +353,8 @@ void checkFlagsApply(const CommandLine &line, Optimizer optimizer,
                 flag.name);
     if (flag.needs == Needs::Cpu && target != Target::Cpu &&
         line.given.count(flag.name))
-      userError("--{} is not supported with --target=cuda: evaluate a "
-                "checkpoint with a program of --target=cpu",
-                flag.name);
+      userError("--{} is not supported with --target=cuda: {}", flag.name,
+                flag.instead);
     bool applies = true;
     switch (flag.needs) {
     case Needs::Nothing:

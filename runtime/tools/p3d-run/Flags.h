@@ -14,7 +14,7 @@ struct CommandLine {
   int ranksPerHost = 0; ///< 0: all, here
   std::string directory;
   RunOptions run;
-  std::string log, exportPath, gradientsPath;
+  std::string log, exportPath, gradientsPath, tracePath;
   std::string resume;   ///< directory of checkpoints, or one of them
   int64_t keepLast = 0; ///< checkpoints; 0: all
   bool restarts = false; ///< from the last checkpoint, when a rank fails

@@ -12,6 +12,7 @@
 #include "runtime/tools/p3d-run/Progress.h"
 #include "runtime/tools/p3d-run/Ranks.h"
 #include "runtime/tools/p3d-run/StartGate.h"
+#include "runtime/tools/p3d-run/TraceFile.h"
 #include "runtime/tools/p3d-run/Verify.h"
 #include <algorithm>
 #include <cerrno>
@@ -68,6 +69,7 @@ struct Stopped : Error {
 struct Outputs {
   std::unique_ptr<OutputFile> weights, gradients;
   std::unique_ptr<Verification> verification;
+  std::unique_ptr<TraceFile> trace;
 };
 
 /// One run of this launcher, alone or as one of several.
@@ -124,6 +126,8 @@ static Outputs makeOutputs(CommandLine &line, const Build &build) {
     outputs.gradients = std::make_unique<OutputFile>(line.gradientsPath, wholeTensors(build.distinctPrograms(), {&gradientTensors}));
   if (line.verify)
     outputs.verification = std::make_unique<Verification>(build, line.run);
+  if (!line.tracePath.empty())
+    outputs.trace = std::make_unique<TraceFile>(line.tracePath, build.worldSize());
   return outputs;
 }
 
@@ -177,6 +181,10 @@ void Run::openFiles() {
     checkpoints = std::make_unique<Checkpoints>(line, build);
     line.run.saveLayoutFds = checkpoints->layoutFds();
     inherited.insert(inherited.end(), line.run.saveLayoutFds.begin(), line.run.saveLayoutFds.end());
+  }
+  if (outputs.trace) {
+    line.run.traceFds = outputs.trace->fds();
+    inherited.insert(inherited.end(), line.run.traceFds.begin(), line.run.traceFds.end());
   }
   setOptions(control, line.run, eventFd);
 }
@@ -277,6 +285,8 @@ void Run::run() {
     outputs.gradients->commit();
   if (outputs.weights)
     outputs.weights->commit();
+  if (outputs.trace)
+    outputs.trace->write(build);
   if (outputs.verification)
     outputs.verification->judge(progress->lastStep());
 }
@@ -292,6 +302,8 @@ static void checkParts(const Build &build, const CommandLine &line, const Placem
         build.worldSize(), build.directory);
   if (!line.run.saveDirectory.empty() || !line.resume.empty())
     userError("--save and --resume need all ranks under one p3d-run, on one machine");
+  if (!line.tracePath.empty())
+    userError("--trace shows the ranks of one p3d-run: start all ranks here with p3d-run {}", build.directory);
   if (line.verify)
     userError("--verify compares on one machine: start all ranks here with p3d-run {} --verify", build.directory);
 }
@@ -302,6 +314,18 @@ static int report(const Error &error) {
     fmt::print(stderr, "p3d-run: this is a bug of p3dc; please report it "
                        "with the model and the command line\n");
   return int(error.code());
+}
+
+/// Runs `body` and prints what it throws.
+static int guarded(const std::function<int()> &body) {
+  try {
+    return body();
+  } catch (const Error &error) {
+    return report(error);
+  } catch (const std::exception &error) {
+    fmt::print(stderr, "p3d-run: error: {}\n", error.what());
+    return int(ExitCode::InternalError);
+  }
 }
 
 namespace {
@@ -328,6 +352,11 @@ static Ending launchOnce(CommandLine &line, const Placement &placement, const Bu
       report(error);
     if (!run.fail(error) && !isRoot && !dynamic_cast<const RemoteError *>(&error))
       report(error);
+    if (outputs.trace) // what led to the end
+      guarded([&] {
+        outputs.trace->write(build);
+        return 0;
+      });
     return {error.code(), dynamic_cast<const Stopped *>(&error) != nullptr, run.lastCheckpoint()};
   }
   return {};
@@ -356,18 +385,6 @@ static int launch(const CommandLine &given, const Placement &placement, const Bu
       return int(ending.code);
     }
     fmt::print(stderr, "p3d-run: starting again {}\n", start.empty() ? "from the beginning" : "after " + start);
-  }
-}
-
-/// Runs `body` and prints what it throws.
-static int guarded(const std::function<int()> &body) {
-  try {
-    return body();
-  } catch (const Error &error) {
-    return report(error);
-  } catch (const std::exception &error) {
-    fmt::print(stderr, "p3d-run: error: {}\n", error.what());
-    return int(ExitCode::InternalError);
   }
 }
 

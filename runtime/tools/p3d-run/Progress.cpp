@@ -100,6 +100,8 @@ StepReport Progress::gather(uint32_t index) {
                       control.worldSize();
   }
   stragglers.endStep();
+  if (stepsRead++ == 0)
+    firstStartNs = start;
   // Steps of different ranks overlap: a step lasts from the end of the last
   // one.
   report.milliseconds = double(end - (lastEndNs ? lastEndNs : start)) / 1e6;
@@ -137,6 +139,14 @@ static double tokensPerSecond(const StepReport &report, int64_t tokens) {
   return double(tokens) / report.milliseconds * 1e3;
 }
 
+std::string timeLeft(int64_t done, int64_t left, double seconds) {
+  double estimate = seconds / double(std::max<int64_t>(done, 1)) * double(left);
+  if (!(estimate >= 10 && estimate < 1e9))
+    return "";
+  auto whole = int64_t(estimate);
+  return fmt::format("  {}:{:02}:{:02} left", whole / 3600, whole / 60 % 60, whole % 60);
+}
+
 void Progress::print(const StepReport &report) {
   std::string text = fmt::format("step {}/{}", report.step, steps);
   for (const auto &[name, value] : report.results)
@@ -150,6 +160,7 @@ void Progress::print(const StepReport &report) {
   int64_t tokens = build.tokensPerStep();
   if (tokens > 0)
     text += fmt::format("  {:.0f} tokens/s", tokensPerSecond(report, tokens));
+  text += timeLeft(stepsRead, steps - report.step, double(lastEndNs - firstStartNs) / 1e9);
   if (report.skipped)
     text += "  skipped: the gradient is not finite";
   // A skipped step and an evaluation stay visible on a terminal too.

@@ -22,6 +22,9 @@ struct StepReport {
   std::vector<int64_t> memoryBytes; ///< of each stage's rank whose arena takes most
 };
 
+/// How long `left` more steps take if they are like the `done` ones, which took `seconds`: "  1:05:40 left"; empty where that is less than ten seconds.
+std::string timeLeft(int64_t done, int64_t left, double seconds);
+
 class Progress {
 public:
   /// Opens the log (truncated) if `logPath` is not empty.
@@ -58,7 +61,7 @@ private:
   bool terminal, lineIsOpen = false;
   StepReport last;
   Stragglers stragglers;
-  int64_t lastEndNs = 0;
+  int64_t lastEndNs = 0, firstStartNs = 0, stepsRead = 0;
 };
 
 } // namespace p3d

@@ -64,7 +64,8 @@ TEST(Flags, EachDoesSomething) {
   // ... flags that write a file, and those that other tests show.
   std::map<std::string, std::string> files = {{"log", "l.jsonl"},
                                               {"export", "e.safetensors"},
-                                              {"dump-grads", "g.safetensors"}};
+                                              {"dump-grads", "g.safetensors"},
+                                              {"trace", "t.json"}};
   std::map<std::string, std::string> elsewhere = {
       {"steps", "Launcher.MatchesOneDevice counts them in the log"},
       {"data", "every run of the toy reads its batch by it"},
