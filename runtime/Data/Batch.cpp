@@ -120,15 +120,19 @@ void checkIndices(const Input &input, const char *data, int64_t count,
                 info(input.dtype).name);
 }
 
+bool isTokenFile(const std::string &path) {
+  static const std::string suffix = ".safetensors";
+  return !path.empty() && (path.size() < suffix.size() ||
+                           path.compare(path.size() - suffix.size(), suffix.size(), suffix) != 0);
+}
+
 std::unique_ptr<BatchSource> openBatchSource(const std::string &path,
                                              const DataOptions &options) {
-  static const std::string suffix = ".safetensors";
   if (path.empty())
     return std::make_unique<NoBatch>();
-  if (path.size() >= suffix.size() &&
-      path.compare(path.size() - suffix.size(), suffix.size(), suffix) == 0)
-    return std::make_unique<SafetensorsBatch>(path);
-  return std::make_unique<TokenFile>(path, options);
+  if (isTokenFile(path))
+    return std::make_unique<TokenFile>(path, options);
+  return std::make_unique<SafetensorsBatch>(path);
 }
 
 } // namespace p3d

@@ -14,6 +14,10 @@ struct DataOptions {
   TokenType type = TokenType::Header; ///< as a header says, without one i32
   DataOrder order = DataOrder::File;
   uint64_t seed = 0; ///< of the shuffling
+  std::string map = {}; ///< parseDataMap
+
+  /// For a file whose windows come as they stand.
+  DataOptions inOrder() const { return {type, DataOrder::File, 0, map}; }
 };
 
 class BatchSource {
@@ -31,6 +35,9 @@ public:
   /// Writes the random key `key` if the data has it.
   virtual bool fillKey(const Param &key, char *storage) = 0;
 };
+
+/// By its name; an empty one is none.
+bool isTokenFile(const std::string &path);
 
 /// Opens `path` by its name: *.safetensors is a batch, anything else a file of
 /// tokens. An empty path gives a source for programs without inputs.

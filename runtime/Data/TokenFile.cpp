@@ -9,40 +9,8 @@
 #include <functional>
 
 namespace p3d {
-namespace {
-
-/// Inputs that hold tokens, by the last part of their name: window x[first :
-/// first + s].
-struct TokenRule {
-  const char *name;
-  int64_t first;
-};
-constexpr TokenRule rules[] = {
-    {"tokens", 0}, {"input_ids", 0}, {"targets", 1}, {"labels", 0}};
-
-std::string lastPart(const std::string &name) {
-  return name.substr(name.rfind('.') + 1);
-}
-
-const TokenRule *findRule(const Input &input) {
-  for (const TokenRule &rule : rules)
-    if (lastPart(input.name) == rule.name && input.globalShape.size() == 2 &&
-        input.batchDim == 0 &&
-        (input.dtype == P3D_I32 || input.dtype == P3D_I64 ||
-         input.dtype == P3D_UI32))
-      return &rule;
-  return nullptr;
-}
-
-bool isMask(const Input &input) {
-  return info(input.dtype).isFloat &&
-         lastPart(input.name).find("mask") != std::string::npos;
-}
-
-} // namespace
-
 TokenFile::TokenFile(const std::string &path, const DataOptions &options)
-    : options(options), file(path) {
+    : options(options), map(parseDataMap(options.map)), file(path) {
   readHeader();
   int64_t tokenBytes = file.size() - start;
   if (count == 0) {
@@ -102,17 +70,29 @@ static void checkTokens(const Input &input, int64_t count,
       refuseIndex(input, value, i, where);
 }
 
+/// The largest and smallest of what is not read against what `input` indexes.
+static void checkGenerated(const Input &input, const Feed &feed) {
+  int64_t last = feed.kind == Feed::Kind::Range ? input.globalShape.back() - 1
+                                                : int64_t(feed.value);
+  if (input.indexLimit > 0 && (last < -input.indexLimit || last >= input.indexLimit))
+    refuseIndex(input, last, feed.kind == Feed::Kind::Range ? last : 0, "--data-map");
+}
+
 void TokenFile::check(const Program &program) {
   for (const Input &input : program.inputs) {
-    const TokenRule *rule = findRule(input);
-    if (!rule && !isMask(input))
+    std::optional<Feed> feed = feedOf(input, map);
+    if (!feed)
       userError("{}: a token file cannot fill {} ({}{}); it fills integer "
                 "inputs [b, s] called tokens, input_ids, targets or labels, "
-                "and float masks; give a safetensors batch instead",
+                "and float masks; say what it is with --data-map={}=x[0:s], "
+                "x[1:s+1], range or a number, or give a safetensors batch "
+                "instead",
                 file.name(), input.name, info(input.dtype).name,
-                shapeText(input.globalShape));
-    if (!rule)
+                shapeText(input.globalShape), input.name);
+    if (feed->kind != Feed::Kind::Window) {
+      checkGenerated(input, *feed);
       continue;
+    }
     int64_t needed = input.globalShape[1] + 1;
     if (count < needed)
       userError("{}: has {} tokens, and a window of {} needs {}", file.name(),
@@ -158,25 +138,34 @@ int64_t TokenFile::windowStart(const Program &program, int64_t sequence,
 
 int64_t TokenFile::batches(const Program &program) const {
   for (const Input &input : program.inputs)
-    if (findRule(input))
+    if (auto feed = feedOf(input, map); feed && feed->kind == Feed::Kind::Window)
       return windows(input.globalShape[1]) / program.globalBatch;
   return INT64_MAX;
+}
+
+static void storeNumber(p3d_dtype dtype, char *storage, int64_t index,
+                        double value) {
+  if (info(dtype).isFloat)
+    return storeFloat(dtype, storage, index, value);
+  int64_t whole = int64_t(value), size = info(dtype).bytes; // little endian: the low part
+  std::memcpy(storage + index * size, &whole, size_t(size));
 }
 
 void TokenFile::fill(const Input &input, const Program &program, Coordinates at,
                      int64_t step, char *storage) {
   Layout layout = localLayout(input, program.mesh, at);
-  const TokenRule *rule = findRule(input);
-  if (!rule) {
+  Feed feed = *feedOf(input, map); // it is checked
+  if (feed.kind != Feed::Kind::Window) {
+    int64_t last = input.globalShape.empty() ? 1 : input.globalShape.back();
     for (int64_t i = 0; i < layout.storageCount(); ++i)
-      storeFloat(input.dtype, storage, i, 1);
+      storeNumber(input.dtype, storage, i, feed.kind == Feed::Kind::Range ? double(i % last) : feed.value);
     return;
   }
   int64_t sequence = input.globalShape[1];
   for (int64_t row = 0; row < layout.extent[0]; ++row) {
     int64_t from =
         windowStart(program, sequence, step, layout.start[0] + row) +
-        rule->first;
+        feed.first;
     for (int64_t i = 0; i < sequence; ++i) {
       int64_t wide = int32_t(token(from + i));
       int64_t size = info(input.dtype).bytes; // little endian: the low part

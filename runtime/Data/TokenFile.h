@@ -2,6 +2,7 @@
 // (https://github.com/karpathy/llm.c: 256 int32, of which the first are magic, version and the count of tokens).
 #pragma once
 #include "runtime/Data/Batch.h"
+#include "runtime/Data/DataMap.h"
 #include "runtime/Data/MappedFile.h"
 
 namespace p3d {
@@ -24,6 +25,7 @@ private:
                       int64_t row) const;
 
   DataOptions options;
+  DataMap map;
   MappedFile file;
   int64_t start = 0, count = 0; ///< bytes before the tokens, and their number
   int bytes = 4;                ///< of a token

@@ -37,6 +37,7 @@ std::string RunOptions::toJson() const {
                         {"data_type", dataOptions.type},
                         {"data_order", dataOptions.order},
                         {"data_seed", dataOptions.seed},
+                        {"data_map", dataOptions.map},
                         {"eval_data", evalData},
                         {"eval_every", evalEvery},
                         {"eval_batches", evalBatches},
@@ -73,7 +74,7 @@ RunOptions RunOptions::fromJson(const std::string &text) {
   options.steps = j.at("steps");
   options.firstStep = j.at("first_step");
   options.dataOptions = {j.at("data_type"), j.at("data_order"),
-                         j.at("data_seed")};
+                         j.at("data_seed"), j.at("data_map")};
   options.evalData = j.at("eval_data");
   options.evalEvery = j.at("eval_every");
   options.evalBatches = j.at("eval_batches");

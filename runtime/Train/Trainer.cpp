@@ -18,7 +18,7 @@ Trainer::Trainer(p3d_context &context, const RunOptions &options,
     : context(context), program(context.program), options(options),
       tasks(tasks), batches(openBatchSource(options.data, options.dataOptions)),
       evaluationBatches(
-          openBatchSource(options.evalData, {options.dataOptions.type})),
+          openBatchSource(options.evalData, options.dataOptions.inOrder())),
       checkpoints(context, options), trace(options.traceFds.empty() ? -1 : options.traceFds[size_t(context.rank)]) {}
 
 void Trainer::run() {

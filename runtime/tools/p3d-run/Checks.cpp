@@ -1,5 +1,6 @@
 #include "runtime/tools/p3d-run/Checks.h"
 #include "runtime/Data/Batch.h"
+#include "runtime/Data/DataMap.h"
 #include "runtime/Error.h"
 #include "runtime/Train/Parameters.h"
 #include "runtime/tools/p3d-run/CheckpointState.h"
@@ -43,7 +44,7 @@ static void printInitialisation(const Build &build) {
 
 /// How many batches an evaluation takes.
 static int64_t countEvaluation(const Build &build, const RunOptions &options) {
-  std::unique_ptr<BatchSource> source = openBatchSource(options.evalData, {options.dataOptions.type});
+  std::unique_ptr<BatchSource> source = openBatchSource(options.evalData, options.dataOptions.inOrder());
   int64_t count = INT64_MAX;
   for (const Program *program : build.distinctPrograms()) {
     source->check(*program);
@@ -54,6 +55,25 @@ static int64_t countEvaluation(const Build &build, const RunOptions &options) {
   return count == INT64_MAX ? 1 : count;
 }
 
+/// Refuses names in --data-map that no stage knows.
+static void checkDataMap(const Build &build, const RunOptions &options) {
+  DataMap map = parseDataMap(options.dataOptions.map);
+  if (!map.empty() && !isTokenFile(options.data) && !isTokenFile(options.evalData))
+    userError("--data-map says what a file of tokens fills, and --data={} is none; leave --data-map out", options.data);
+  for (const auto &[name, feed] : map) {
+    std::vector<std::string> inputs;
+    bool isKnown = false;
+    const DataMap one{{name, feed}};
+    for (const Program *program : build.distinctPrograms())
+      for (const Input &input : program->inputs) {
+        inputs.push_back(input.name);
+        isKnown |= findEntry(one, input) != one.end();
+      }
+    if (!isKnown)
+      userError("--data-map: the program has no input {}; its inputs are {}", name, fmt::join(inputs, ", "));
+  }
+}
+
 void checkInputs(const Build &build, CommandLine &line, bool isRoot) {
   checkMemory(build);
   line.run.dataOptions.seed = line.run.seed;
@@ -61,6 +81,7 @@ void checkInputs(const Build &build, CommandLine &line, bool isRoot) {
   if (!line.run.params.empty())
     params = std::make_unique<SafetensorsFile>(line.run.params);
   std::unique_ptr<BatchSource> batches = openBatchSource(line.run.data, line.run.dataOptions);
+  checkDataMap(build, line.run);
   for (const Program *program : build.distinctPrograms()) {
     batches->check(*program);
     if (params)

@@ -1,5 +1,6 @@
 // The table of flags.
 #include "runtime/tools/p3d-run/Flags.h"
+#include "runtime/Data/DataMap.h"
 #include "runtime/Error.h"
 #include <algorithm>
 #include <charconv>
@@ -92,6 +93,13 @@ const Flag flags[] = {
          userError("--{}={}: expected {}", flag.name, text, flag.value);
        line.run.dataOptions.order =
            text == "file" ? DataOrder::File : DataOrder::Shuffled;
+     }},
+    {"data-map", "NAME=EXPR,...",
+     "what files of tokens put into inputs of other names: x[0:s], x[1:s+1], range (0, 1, ...), or a number",
+     Needs::Nothing,
+     [](CommandLine &line, const Flag &, const std::string &text) {
+       parseDataMap(text);
+       line.run.dataOptions.map = text;
      }},
     {"eval-data", "FILE",
      "the loss on all whole batches of this file, after the last step, and see "

@@ -72,6 +72,7 @@ TEST(Flags, EachDoesSomething) {
       {"cuda-graph", "CudaLauncher.AGraphReplaysTheSame"},
       {"deterministic", "numerics.deterministic"},
       {"data-type", "Tokens.SixteenBitsAndHeaders"},
+      {"data-map", "Tokens.AMapSaysWhatFillsInputs"},
       {"data-order", "Tokens.EachEpochDrawsEveryWindowOnce"},
       {"eval-data", "driver/data.test"},
       {"eval-every", "driver/data.test"},

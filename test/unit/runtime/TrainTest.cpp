@@ -345,10 +345,46 @@ TEST_F(Tokens, Refusals) {
   EXPECT_EQ(fault(),
             path + ": a token file cannot fill batch.position_ids (i32[2,21]); "
                    "it fills integer inputs [b, s] called tokens, input_ids, "
-                   "targets or labels, and float masks; give a safetensors "
-                   "batch instead");
+                   "targets or labels, and float masks; say what it is with "
+                   "--data-map=batch.position_ids=x[0:s], x[1:s+1], range or a "
+                   "number, or give a safetensors batch instead");
   std::ofstream(path, std::ios::app) << "x";
   EXPECT_EQ(fault(), path + ": 85 bytes are no whole number of int32 tokens");
+}
+
+TEST_F(Tokens, AMapSaysWhatFillsInputs) {
+  program.inputs = {{"batch.ids", P3D_I64, {2, 4}, 0, 0, 21},
+                    {"batch.labels", P3D_I32, {2, 4}, 0, 64, 21},
+                    {"batch.position_ids", P3D_I32, {2, 4}, 0, 128, 4},
+                    {"batch.weights", P3D_F32, {2}, 0, 192, 0}};
+  data.map = "ids=x[0:s],batch.labels=x[1:s+1],position_ids=range,weights=0.5";
+  TokenFile file(path, data);
+  file.check(program);
+  alignas(8) char arena[256];
+  for (const Input &input : program.inputs)
+    file.fill(input, program, {0, 0, 1}, 1, arena + input.offset);
+  auto numbers = [&](auto zero, int offset) {
+    auto *first = reinterpret_cast<decltype(zero) *>(arena + offset);
+    return std::vector<decltype(zero)>(first, first + 4);
+  };
+  EXPECT_THAT(numbers(int64_t(), 0), ElementsAre(4, 5, 6, 7));
+  EXPECT_THAT(numbers(int32_t(), 64), ElementsAre(5, 6, 7, 8));
+  EXPECT_THAT(numbers(int32_t(), 128), ElementsAre(0, 1, 2, 3));
+  EXPECT_EQ(*reinterpret_cast<float *>(arena + 192), 0.5);
+  EXPECT_EQ(file.batches(program), 2);
+  program.inputs[2].indexLimit = 3;
+  EXPECT_EQ(fault(), "--data-map: element 3 of batch.position_ids is 3, outside [-3, 3) of what it indexes");
+  data.map = "weights=x[0:s],ids=x[0:s],position_ids=0";
+  EXPECT_EQ(fault(), "--data-map: batch.weights is f32[2], and windows of tokens are for integers [b, s] of 32 or 64 bits");
+  program.inputs[3].globalShape = {};
+  data.map = "weights=range,ids=x[0:s],position_ids=0";
+  EXPECT_EQ(fault(), "--data-map: batch.weights is a single number, and a range is for a dimension; give the number");
+  for (const char *wrong : {"ids=x[2:s+2]", "ids", "ids=1x", "="}) {
+    data.map = wrong;
+    EXPECT_THAT(fault(), testing::HasSubstr(std::string("--data-map: ") + wrong + ": expected NAME=x[0:s], NAME=x[1:s+1], NAME=range or NAME=number"));
+  }
+  data.map = "ids=1,ids=2";
+  EXPECT_EQ(fault(), "--data-map: ids is given twice");
 }
 
 TEST_F(Tokens, AProgramWithInputsNeedsThem) {
