@@ -25,7 +25,8 @@ if [ ${#missing[@]} -gt 0 ]; then
   "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 fi
 
-if [ ! -f build/build.ninja ]; then
+# What was just installed may add targets to a build that is there.
+if [ ! -f build/build.ninja ] || [ ${#missing[@]} -gt 0 ]; then
   echo "== configuring"
   mkdir -p build
   cmake --preset default >build/configure.log 2>&1 || { cat build/configure.log >&2; exit 1; }

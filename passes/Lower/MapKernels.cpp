@@ -217,7 +217,9 @@ private:
     }
     VectorOperand out(generic, generic.getDpsInitsMutable()[0]);
     bool readsOut = !generic.getRegionOutputArgs()[0].use_empty();
-    SmallVector<Value> held = readsOut ? out.load(builder, place) : SmallVector<Value>(width), lanes;
+    SmallVector<Value> held(width, start), lanes; // the start of a sum of one element each, if there is one
+    if (!start && readsOut)
+      held = out.load(builder, place);
     Value first = builder.create<arith::MulIOp>(loc, group.back(), index(width));
     for (int64_t lane = 0; lane < width; ++lane) {
       positions.back() = builder.create<arith::AddIOp>(loc, first, index(lane));

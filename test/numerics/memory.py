@@ -48,6 +48,8 @@ def part(build):
     if (build / "lib/p3d/base-cuda.o").exists() and (build / "lib/emulator").exists():
         yield table.Row("llama_tiny_bf16", "1x1x2", 1, target="cuda", steps=2, flags="--zero=1 --grad-reduce=bf16")
         yield table.Row("llama_tiny", "2x1x2", 2, target="cuda", steps=2, flags="--zero=2 --sequence-parallel=on")
+        yield table.Row("gpt2_tiny", "1x1x2", 4, target="cuda", steps=2, flags="--zero=2")  # sums over one row
+        yield table.Row("gpt2_tiny", "1x2x2", 4, target="cuda", steps=2, flags="--zero=2 --schedule=zb-v")
         for zero, recompute in [(1, "none"), (2, "full"), (3, "selective")]:
             yield table.Row("gpt2_tiny", "1x2x2", 2, target="cuda", flags=f"--zero={zero} --recompute={recompute}")
 

@@ -192,3 +192,27 @@ exec.function @outer(%x: memref<300xbf16>, %r: memref<3xf32>, %y: memref<300xf32
 func.func private @kernel.nothing(%x: memref<8xf32>) {
   return
 }
+
+// -----
+
+// A sum of one element each begins with the fill, not with what the memory holds.
+// CHECK: gpu.func @kernel.one
+// CHECK: %[[ZERO:.*]] = arith.constant 0.000000e+00 : f32
+// CHECK: memref.load %{{.*}} : memref<32xvector<4xf32>>
+// CHECK-NOT: memref.load
+// CHECK-COUNT-4: arith.addf %[[ZERO]]
+// CHECK: memref.store %{{.*}} : memref<32xvector<4xf32>>
+#id = affine_map<(d0) -> (d0)>
+func.func private @kernel.one(%x: memref<128xf32>, %y: memref<128xf32>) {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%y : memref<128xf32>)
+  linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%x : memref<128xf32>) outs(%y : memref<128xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.addf %out, %in : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+exec.function @call(%x: memref<128xf32>, %y: memref<128xf32>) attributes {outs = 1 : i64} {
+  exec.launch @kernel.one(%x) -> (%y) : (memref<128xf32>) -> memref<128xf32>
+}
