@@ -35,7 +35,7 @@ public:
   virtual void finishSends(int64_t slot) = 0;
   virtual void finishAllSends() = 0;
 
-  /// Time spent waiting for others since the start.
+  /// Time spent waiting for others since the start, and in collectives over shared memory.
   virtual int64_t waitedNs() const = 0;
 };
 

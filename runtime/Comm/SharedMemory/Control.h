@@ -16,6 +16,7 @@ constexpr int textBytes = 160;
 constexpr int maxResults = 32;
 constexpr int stepRing = 16; ///< steps that ranks may be ahead of the launcher
 constexpr int maxCommunicators = 512;
+constexpr int maxWorkers = 64; ///< at one collective; fewer can use up a machine's memory bandwidth
 constexpr int maxMessages = 2048;
 constexpr int maxShapeRank = 12;
 constexpr int maxStages = 256;
@@ -31,10 +32,21 @@ enum class Activity : uint32_t {
   Finished,
 };
 
-/// Barrier of one communicator; lives in the area of its lowest rank.
-struct CommunicatorState {
+/// Work that members share: what is left, and the next part of each worker to be claimed.
+struct SharedParts {
+  std::atomic<uint32_t> round; ///< the meeting whose parts these are
+  std::atomic<uint32_t> left;
+  int32_t workers;
+  std::atomic<uint32_t> next[maxWorkers];
+};
+
+/// Where the members of one communicator meet; lives in the area of its lowest rank.
+struct alignas(64) CommunicatorState {
   std::atomic<uint64_t> key; ///< 0: unused
-  std::atomic<uint32_t> arrived, generation;
+  std::atomic<uint32_t> arrived;
+  std::atomic<uint32_t> rounds; ///< meetings that are over
+  std::atomic<uint32_t> changes; ///< what members sleep on
+  SharedParts parts;
 };
 
 /// The unique id of a communicator of NCCL; lives in the area of its lowest rank.
@@ -52,18 +64,19 @@ enum class CallKind : int32_t {
   SumScalar,
 };
 
-/// The arguments of the collective that a rank is in.
-struct Call {
+/// The arguments of the collective that a rank is in. What every kind has fits into the first cache line, so that
+/// whoever looks at all members reads one of each.
+struct alignas(64) Call {
   uint64_t communicator, sequence;
-  int32_t axis;
-  uint64_t stages[maxStages / 64]; ///< members of a tied group, as bits
   CallKind kind;
-  int32_t dtype, reduce;
+  int32_t dtype, reduce, axis;
   int64_t source, destination; ///< offsets in the caller's arena
-  int64_t outer, chunk, full, inner;
-  int32_t shapeRank, gatherDim, splitDim;
-  int64_t shape[maxShapeRank], gatherChunk, splitChunk;
+  int64_t outer;
   double scalar;
+  int64_t chunk, full, inner; ///< of all_gather and reduce_scatter
+  int32_t shapeRank, gatherDim, splitDim; ///< and the rest: of all_to_all
+  int64_t shape[maxShapeRank], gatherChunk, splitChunk;
+  uint64_t stages[maxStages / 64]; ///< members of a tied group, as bits
 };
 
 /// A posted transfer, in the area of its sender until the receiver has copied.

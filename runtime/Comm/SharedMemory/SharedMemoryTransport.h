@@ -2,9 +2,9 @@
 // mailboxes in the control region, data straight from the peers' arenas.
 #pragma once
 #include "runtime/Comm/SharedMemory/Communicator.h"
+#include "runtime/Comm/SharedMemory/Work.h"
 #include "runtime/Comm/Transport.h"
 #include "runtime/Cpu/Arena.h"
-#include <functional>
 #include <map>
 #include <memory>
 
@@ -40,18 +40,17 @@ public:
 private:
   Communicator &communicator(p3d_axis axis, int group);
   RankArea &self() { return control.rank(rank); }
-  /// The part of a collective that concerns member `index`; may run on any
-  /// member once all have arrived.
-  using Work = std::function<void(int index)>;
-  void meet(Communicator &group, Call call, int64_t bytes, const Work &work);
-  void barrier(Communicator &group, const std::function<void()> &atLast);
+  /// Publishes the call, and returns once all members have arrived and the work is done.
+  void meet(Communicator &group, const Call &call, const Work &work);
+  void awaitRound(Communicator &group, const std::function<bool()> &ready);
   void checkCalls(const Communicator &group);
   /// Waits in `activity`; `late` says for whom when the deadline is over.
   void wait(Activity activity, int waitsFor, std::atomic<uint32_t> &word,
             const std::function<bool()> &ready,
             const std::function<LateWait()> &late);
-  char *source(const Communicator &group, int index);
-  char *destination(const Communicator &group, int index);
+  /// The buffers of all members, in their order.
+  std::vector<const char *> sources(const Communicator &group);
+  std::vector<char *> destinations(const Communicator &group);
   int rankOfStage(int stage);
   Message &freeMessage();
   void finishSendsWhere(const std::function<bool(const Message &)> &concerned);
@@ -62,6 +61,7 @@ private:
   const Control &control;
   Arenas &arenas;
   const int64_t timeoutNs;
+  const int cores;
   int64_t waited = 0;
   std::map<std::pair<p3d_axis, int>, std::unique_ptr<Communicator>> groups;
 };

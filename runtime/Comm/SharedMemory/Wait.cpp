@@ -2,7 +2,6 @@
 // the time it believes to have waited.
 #include "runtime/Comm/SharedMemory/Wait.h"
 #include <algorithm>
-#include <climits>
 #include <ctime>
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -28,13 +27,13 @@ void futexWait(std::atomic<uint32_t> &word, uint32_t seen, int64_t ns) {
   syscall(SYS_futex, address(word), FUTEX_WAIT, seen, &limit, nullptr, 0);
 }
 
-void futexWake(std::atomic<uint32_t> &word) {
-  syscall(SYS_futex, address(word), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+void futexWake(std::atomic<uint32_t> &word, int count) {
+  syscall(SYS_futex, address(word), FUTEX_WAKE, count, nullptr, nullptr, 0);
 }
 
-void signal(std::atomic<uint32_t> &word) {
+void signal(std::atomic<uint32_t> &word, int count) {
   word.fetch_add(1, std::memory_order_release);
-  futexWake(word);
+  futexWake(word, count);
 }
 
 bool waitUntil(std::atomic<uint32_t> &word, int64_t timeoutNs,
