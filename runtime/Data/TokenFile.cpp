@@ -60,14 +60,14 @@ uint32_t TokenFile::token(int64_t index) const {
 }
 
 /// Checks every token against what `input` indexes. As signed numbers, which
-/// raw files of 32 bits hold.
+/// raw files of 32 bits hold. `place` says where a token stands.
 static void checkTokens(const Input &input, int64_t count,
                         const std::function<uint32_t(int64_t)> &token,
-                        const std::string &where) {
+                        const std::function<std::string(int64_t)> &place) {
   for (int64_t i = 0; i < count; ++i)
     if (int64_t value = int32_t(token(i));
         value < -input.indexLimit || value >= input.indexLimit)
-      refuseIndex(input, value, i, where);
+      refuseIndex(input, value, i, place(i));
 }
 
 /// The largest and smallest of what is not read against what `input` indexes.
@@ -99,7 +99,11 @@ void TokenFile::check(const Program &program) {
                 count, input.name, needed);
     if (input.indexLimit > 0)
       checkTokens(
-          input, count, [this](int64_t i) { return token(i); }, file.name());
+          input, count, [this](int64_t i) { return token(i); },
+          [this](int64_t i) {
+            return fmt::format("{}: at offset {}", file.name(),
+                               start + i * bytes);
+          });
   }
 }
 

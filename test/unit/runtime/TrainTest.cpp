@@ -333,9 +333,37 @@ TEST_F(Tokens, SixteenBitsAndHeaders) {
   EXPECT_EQ(fault(), path + ": 43 bytes are no whole number of u16 tokens");
 }
 
+// A damaged bit of each part of a file with a header is found, with its place.
+TEST_F(Tokens, DamageIsFound) {
+  constexpr int tokens = 21;
+  std::vector<int32_t> header = {20240520, 1, tokens};
+  header.resize(256);
+  auto damaged = [&](size_t at, int bit, int appended = 0) {
+    std::string file(reinterpret_cast<const char *>(header.data()), header.size() * 4);
+    for (uint16_t token = 0; token < tokens; ++token)
+      file.append(reinterpret_cast<const char *>(&token), 2);
+    file[at] = char(file[at] ^ (1 << bit));
+    file.resize(file.size() + size_t(appended), 0);
+    std::ofstream(path, std::ios::binary) << file;
+    return fault();
+  };
+  program.inputs[0].indexLimit = 32;
+  // Without its mark it is a raw file, and the mark no token.
+  EXPECT_EQ(damaged(0, 0), path + ": 1066 bytes are no whole number of int32 tokens");
+  EXPECT_EQ(damaged(0, 0, 2), path + ": at offset 0: element 0 of batch.tokens is 20240521, outside [-32, 32) of what it indexes");
+  EXPECT_EQ(damaged(5, 0), path + ": field version at offset 4 is 257, expected 1");
+  EXPECT_EQ(damaged(8, 0), path + ": field count at offset 8 says 20 tokens of 16 bits, and 42 bytes follow the header; the file is damaged or cut short");
+  EXPECT_EQ(damaged(11, 7), path + ": field count at offset 8 says -2147483627 tokens of 16 bits, and 42 bytes follow the header; the file is damaged or cut short");
+  EXPECT_EQ(damaged(1024 + 7, 3), path + ": at offset 1030: element 3 of batch.tokens is 2051, outside [-32, 32) of what it indexes");
+  EXPECT_EQ(damaged(1024 + 41, 7), path + ": at offset 1064: element 20 of batch.tokens is 32788, outside [-32, 32) of what it indexes");
+  EXPECT_EQ(damaged(0, 7, 1), path + ": 1067 bytes are no whole number of int32 tokens");
+  for (int appended : {-1, 1, 2})
+    EXPECT_EQ(damaged(500, 0, appended), path + fmt::format(": field count at offset 8 says 21 tokens of 16 bits, and {} bytes follow the header; the file is damaged or cut short", 42 + appended));
+}
+
 TEST_F(Tokens, Refusals) {
   program.inputs[0].indexLimit = 20;
-  EXPECT_EQ(fault(), path + ": element 20 of batch.tokens is 20, outside [-20, "
+  EXPECT_EQ(fault(), path + ": at offset 80: element 20 of batch.tokens is 20, outside [-20, "
                             "20) of what it indexes");
   program.inputs[0].indexLimit = 0;
   program.inputs[0].globalShape[1] = 21;
