@@ -58,6 +58,52 @@ TEST(Reports, NameTheTransferThatIsLate) {
             "step 4, operation \"y: recv\", computing");
 }
 
+// Whichever rank does not come, and whatever the others are in: they say where they wait, with whom, who is there and who
+// is not.
+TEST(Reports, NameWhoeverIsLateInACollective) {
+  const std::vector<std::pair<std::string, void (*)(WorldRank &)>> collectives = {
+      {"all_reduce",
+       [](WorldRank &world) { world.transport.allReduce(P3D_DP, 0, P3D_SUM, P3D_F32, world.at_<float>(0), 300'000); }},
+      {"all_gather",
+       [](WorldRank &world) {
+         world.transport.allGather(P3D_DP, P3D_F32, world.at_<float>(0), world.at_<float>(4096), 1, 8, 24, 1);
+       }},
+      {"reduce_scatter",
+       [](WorldRank &world) {
+         world.transport.reduceScatter(P3D_DP, P3D_SUM, P3D_F32, world.at_<float>(0), world.at_<float>(4096), 1, 8, 24, 1);
+       }},
+      {"all_to_all",
+       [](WorldRank &world) {
+         const int64_t shape[] = {3, 6};
+         world.transport.allToAll(P3D_DP, P3D_F32, world.at_<float>(0), world.at_<float>(4096), 2, shape, 1, 2, 0, 1);
+       }},
+  };
+  for (const auto &[name, call] : collectives)
+    for (int late : {0, 2}) {
+      std::vector<std::string> texts = runWorld(
+          {1, 1, 3},
+          [&, call = call, name = name](WorldRank &world) {
+            world.area.step = 6;
+            setText(world.area.operation, "w: " + name);
+            call(world); // a first one, that all are in
+            if (world.rank == late) {
+              setText(world.area.operation, "elsewhere");
+              return usleep(900'000), void();
+            }
+            call(world);
+          },
+          0.4);
+      EXPECT_EQ(texts[size_t(late)], "");
+      std::string there = late == 0 ? "1, 2" : "0, 1";
+      for (int rank : {1, 2 - late})
+        EXPECT_THAT(texts[size_t(rank)],
+                    testing::StartsWith(fmt::format("rank {} waited 0.4 s at step 6 in operation \"w: {}\", communicator dp of "
+                                                    "ranks 0-2: arrived {}; late {}; rank {} holds up the others: rank {} is "
+                                                    "at step 6, operation \"elsewhere\"",
+                                                    rank, name, there, late, late, late)));
+    }
+}
+
 TEST(Reports, NameACircle) {
   std::vector<std::string> texts = runWorld(
       {1, 2, 1},
