@@ -23,6 +23,8 @@ RULES = [
     # Emitted code calls the kernels by their C ABI, and lays out the plans that they take.
     ("passes/Lower/", ["dialects/", "passes/Lower/", "passes/Support/", ABI, "kernels/Kernels.h"], True),
     ("passes/", ["dialects/", "passes/{part}/", "passes/Support/", ABI], True),
+    # Weights are converted with the reader and writer of the runtime.
+    ("compiler/tools/ConvertWeights", ["compiler/tools/", "frontend/", "runtime/Data/", "runtime/DType.h", "runtime/Error.h"], True),
     ("compiler/tools/", ["compiler/", "dialects/", "passes/", "frontend/", ABI], True),
     ("compiler/", ["compiler/", "dialects/", "passes/", ABI], True),
     # Models are written in the dialect that comes in.

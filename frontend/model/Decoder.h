@@ -39,6 +39,8 @@ public:
   virtual std::vector<Parameter> parametersBefore() const = 0;
   virtual std::vector<Parameter> layerParameters() const = 0;
   virtual std::vector<Parameter> parametersBehind() const = 0;
+  /// How checkpoints keep a layer's parameter: tensors of the layer that are parts of it, the first of its elements first.
+  virtual std::vector<Parameter> checkpointParts(const Parameter &parameter) const { return {parameter}; }
 
   /// What all layers read beside their own parameters.
   virtual std::vector<mlir::Value> sharedValues(TensorBuilder &, const Workload &) const { return {}; }

@@ -8,9 +8,33 @@ using llvm::StringRef;
 
 namespace {
 constexpr Family kFamilies[] = {
-    {"gpt2", "GPT2LMHeadModel", readGpt2},
-    {"llama", "LlamaForCausalLM", readLlama},
-    {"mixtral", "MixtralForCausalLM", readMixtral},
+    {"gpt2",
+     "GPT2LMHeadModel",
+     readGpt2,
+     describeGpt2,
+     "transformer.h",
+     "n_layer",
+     "transformer.wte.weight",
+     {".attn.c_attn.", ".mlp.c_fc."},
+     {".attn.bias", ".attn.masked_bias"}},
+    {"llama",
+     "LlamaForCausalLM",
+     readLlama,
+     describeLlama,
+     "model.layers",
+     "num_hidden_layers",
+     "model.embed_tokens.weight",
+     {".mlp.gate_proj.", ".mlp.up_proj."},
+     {"rotary_emb.inv_freq", "rotary_emb.original_inv_freq"}},
+    {"mixtral",
+     "MixtralForCausalLM",
+     readMixtral,
+     describeMixtral,
+     "model.layers",
+     "num_hidden_layers",
+     "model.embed_tokens.weight",
+     {".block_sparse_moe.", ".mlp.experts."},
+     {"rotary_emb.inv_freq", "rotary_emb.original_inv_freq"}},
 };
 
 /// Fields of every config.json that say nothing of the loss: about files, generation, and where and in what the weights

@@ -127,3 +127,11 @@ private:
 std::unique_ptr<Decoder> model::readGpt2(ConfigFields &fields, int64_t sequence) {
   return std::make_unique<Gpt2>(fields, sequence);
 }
+
+void model::describeGpt2(const CheckpointSizes &sizes, llvm::json::Object &config) {
+  config["vocab_size"] = sizes.size("transformer.wte.weight", 0);
+  config["n_embd"] = sizes.size("transformer.wte.weight", 1);
+  config["n_positions"] = sizes.size("transformer.wpe.weight", 0);
+  config["n_inner"] = sizes.size("transformer.h.0.mlp.c_fc.bias", 0);
+  config["n_head"] = 1; // shapes do not depend on it
+}

@@ -144,3 +144,18 @@ public:
 std::unique_ptr<Decoder> model::readLlama(ConfigFields &fields, int64_t sequence) {
   return std::make_unique<PlainLlama>(fields, sequence);
 }
+
+void model::describeLlama(const CheckpointSizes &sizes, llvm::json::Object &config) {
+  StringRef attention = "model.layers.0.self_attn.", query = "model.layers.0.self_attn.q_proj.weight";
+  config["vocab_size"] = sizes.size("model.embed_tokens.weight", 0);
+  config["hidden_size"] = sizes.size("model.embed_tokens.weight", 1);
+  config["intermediate_size"] = sizes.size("model.layers.0.mlp.gate_proj.weight", 0);
+  config["attention_bias"] = sizes.has((attention + "q_proj.bias").str());
+  config["mlp_bias"] = sizes.has("model.layers.0.mlp.gate_proj.bias");
+  // Shapes depend on the products of heads and their width only: all keys are taken for one head, of an even width.
+  int64_t keys = std::max<int64_t>(sizes.size((attention + "k_proj.weight").str(), 0) / 2 * 2, 2);
+  config["num_key_value_heads"] = 1;
+  config["num_attention_heads"] = std::max<int64_t>(sizes.size(query, 0) / keys, 1);
+  config["head_dim"] = keys;
+  config["max_position_embeddings"] = 1;
+}

@@ -20,6 +20,7 @@ public:
     if (fields.has("sliding_window") && fields.count("sliding_window") < sequence)
       fields.complain("sliding_window",
                       "null, or at least the " + Twine(sequence) + " of --seq; attention sees all positions before");
+    fields.ignore({"sliding_window"}); // null is how Hugging Face writes that there is none
     balances = fields.flag("output_router_logits", false);
     balanceWeight = fields.number("router_aux_loss_coef", 0.001);
     fields.mustBe("router_jitter_noise", 0.0, "routing has no random numbers");
@@ -43,6 +44,24 @@ public:
     auto mean = [&](Value sum) { return b.binary<stablehlo::DivOp>(sum, b.splatLike(sum, rows)); };
     Value overlap = b.sum(b.mul(mean(carried[1]), mean(carried[2])), {0});
     return b.scale(overlap, balanceWeight * experts);
+  }
+
+  /// Each expert's matrices are tensors of their own, under the names of the model's first code: w1 is the gate, w3 goes up, w2 down.
+  std::vector<Parameter> checkpointParts(const Parameter &parameter) const override {
+    auto ofExperts = [&](std::initializer_list<std::pair<StringRef, Shape>> matrices) {
+      std::vector<Parameter> parts;
+      for (int64_t expert = 0; expert < experts; ++expert)
+        for (const auto &[name, shape] : matrices)
+          parts.push_back({("block_sparse_moe.experts." + Twine(expert) + "." + name + ".weight").str(), shape});
+      return parts;
+    };
+    if (parameter.name == "mlp.gate.weight")
+      return {{"block_sparse_moe.gate.weight", parameter.shape}};
+    if (parameter.name == "mlp.experts.gate_up_proj")
+      return ofExperts({{"w1", {inner, width}}, {"w3", {inner, width}}});
+    if (parameter.name == "mlp.experts.down_proj")
+      return ofExperts({{"w2", {width, inner}}});
+    return {parameter};
   }
 
 protected:
@@ -98,4 +117,17 @@ private:
 
 std::unique_ptr<Decoder> model::readMixtral(ConfigFields &fields, int64_t sequence) {
   return std::make_unique<Mixtral>(fields, sequence);
+}
+
+void model::describeMixtral(const CheckpointSizes &sizes, llvm::json::Object &config) {
+  describeLlama(sizes, config);
+  config.erase("attention_bias");
+  config.erase("mlp_bias");
+  std::string layer = "model.layers.0.";
+  bool isFused = sizes.has(layer + "mlp.experts.down_proj");
+  config["intermediate_size"] = isFused ? sizes.size(layer + "mlp.experts.down_proj", 2)
+                                        : sizes.size(layer + "block_sparse_moe.experts.0.w1.weight", 0);
+  config["num_local_experts"] =
+      sizes.size(layer + (isFused ? "mlp.gate.weight" : "block_sparse_moe.gate.weight"), 0);
+  config["num_experts_per_tok"] = 1;
 }

@@ -62,4 +62,11 @@ MappedFile::~MappedFile() {
     munmap(base, size_t(bytes));
 }
 
+void releasePages(const char *data, int64_t bytes) {
+  auto page = uintptr_t(sysconf(_SC_PAGESIZE));
+  uintptr_t begin = uintptr_t(data) / page * page;
+  madvise(reinterpret_cast<void *>(begin),
+          size_t(uintptr_t(data) + uintptr_t(bytes) - begin), MADV_DONTNEED);
+}
+
 } // namespace p3d

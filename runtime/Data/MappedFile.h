@@ -27,4 +27,8 @@ private:
   std::string label;
 };
 
+/// Lets go of the memory behind these bytes of a file that is mapped for
+/// reading; it is read again when needed.
+void releasePages(const char *data, int64_t bytes);
+
 } // namespace p3d

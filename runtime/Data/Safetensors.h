@@ -1,6 +1,8 @@
 // The safetensors format: 8 bytes of header length (little endian), a JSON
 // header, then the tensors without gaps.
 // https://huggingface.co/docs/safetensors
+// Large models are several such files beside an index, a JSON file whose
+// "weight_map" says which tensor is in which.
 #pragma once
 #include "runtime/Data/MappedFile.h"
 #include "runtime/include/p3d/runtime.h"
@@ -19,13 +21,14 @@ struct TensorView {
   int64_t offset; ///< in the file
 };
 
-/// A safetensors file, checked as a whole when opened: every fault is a user
-/// error with file, field and offset.
+/// A safetensors file, or the files of an index, checked as a whole when
+/// opened: every fault is a user error with file, field and offset.
 class SafetensorsFile {
 public:
   explicit SafetensorsFile(MappedFile file);
-  explicit SafetensorsFile(const std::string &path)
-      : SafetensorsFile(MappedFile(path)) {}
+  /// `path` may be an index "....index.json", or the name of a file that is
+  /// not there but has one.
+  explicit SafetensorsFile(const std::string &path);
 
   const std::string &name() const { return file.name(); }
   int64_t bytes() const { return file.size(); }
@@ -41,7 +44,9 @@ public:
 private:
   void readHeader();
   void checkCoverage() const;
+  void readIndex();
   MappedFile file;
+  std::vector<SafetensorsFile> shards; ///< that an index names
   int64_t dataStart = 0;
   std::map<std::string, TensorView> table;
 };
@@ -53,9 +58,10 @@ struct TensorSpec {
 };
 
 /// Header bytes of a file with these tensors, in this order, and the size that
-/// the whole file will have.
-std::string safetensorsHeader(const std::vector<TensorSpec> &tensors,
-                              int64_t &fileBytes);
+/// the whole file will have. `metadata` is what readers are told beside.
+std::string
+safetensorsHeader(const std::vector<TensorSpec> &tensors, int64_t &fileBytes,
+                  const std::map<std::string, std::string> &metadata = {});
 
 /// "[2,3]"
 std::string shapeText(const std::vector<int64_t> &shape);

@@ -3,6 +3,7 @@
 #include "runtime/Data/Safetensors.h"
 #include "runtime/Error.h"
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -18,6 +19,25 @@ std::string shapeText(const std::vector<int64_t> &shape) {
 
 SafetensorsFile::SafetensorsFile(MappedFile mapped) : file(std::move(mapped)) {
   readHeader();
+}
+
+static constexpr std::string_view indexSuffix = ".index.json";
+
+static bool isIndex(const std::string &path) {
+  return path.size() > indexSuffix.size() &&
+         path.compare(path.size() - indexSuffix.size(), indexSuffix.size(),
+                      indexSuffix) == 0;
+}
+
+SafetensorsFile::SafetensorsFile(const std::string &path) {
+  std::string index = isIndex(path) ? path : path + std::string(indexSuffix);
+  bool hasIndex = isIndex(path) || (!std::filesystem::exists(path) &&
+                                    std::filesystem::exists(index));
+  file = MappedFile(hasIndex ? index : path);
+  if (hasIndex)
+    readIndex();
+  else
+    readHeader();
 }
 
 const TensorView *SafetensorsFile::find(const std::string &name) const {
@@ -150,6 +170,55 @@ void SafetensorsFile::readHeader() {
     if (name != "__metadata__")
       table.emplace(name, readTensor(file, name, entry, dataStart));
   checkCoverage();
+}
+
+/// The names of files and of the tensors that an index puts into them.
+static std::map<std::string, std::set<std::string>>
+parseIndex(const MappedFile &file) {
+  const std::string &label = file.name();
+  json index;
+  try {
+    index = json::parse(file.data(), file.data() + file.size());
+  } catch (const json::parse_error &error) {
+    userError("{}: index is not JSON at offset {}: {}", label, error.byte,
+              printable(error.what()));
+  }
+  if (!index.is_object() || !index.contains("weight_map") ||
+      !index["weight_map"].is_object())
+    userError("{}: has no object \"weight_map\" that says which tensor is in "
+              "which file",
+              label);
+  std::map<std::string, std::set<std::string>> files;
+  for (const auto &[tensor, value] : index["weight_map"].items()) {
+    std::string name = value.is_string() ? value.get<std::string>() : "";
+    if (name.empty() || name.find('/') != std::string::npos)
+      userError("{}: puts tensor {} into {}, expected the name of a file "
+                "beside the index",
+                label, tensor, value.dump());
+    files[name].insert(tensor);
+  }
+  return files;
+}
+
+void SafetensorsFile::readIndex() {
+  const std::string &label = file.name();
+  size_t slash = label.rfind('/');
+  std::string directory =
+      slash == std::string::npos ? "" : label.substr(0, slash + 1);
+  for (const auto &[name, tensors] : parseIndex(file)) {
+    SafetensorsFile shard(MappedFile(directory + name));
+    for (const std::string &tensor : tensors)
+      if (!shard.find(tensor))
+        userError("{}: tensor {} is not in {}, where the index puts it", label,
+                  tensor, name);
+    for (const auto &[tensor, view] : shard.table) {
+      if (!tensors.count(tensor))
+        userError("{}: holds tensor {}, which {} does not put there",
+                  shard.name(), tensor, label);
+      table.emplace(tensor, view);
+    }
+    shards.push_back(std::move(shard));
+  }
 }
 
 void SafetensorsFile::checkCoverage() const {

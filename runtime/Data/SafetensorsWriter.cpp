@@ -6,9 +6,12 @@
 
 namespace p3d {
 
-std::string safetensorsHeader(const std::vector<TensorSpec> &tensors,
-                              int64_t &fileBytes) {
+std::string
+safetensorsHeader(const std::vector<TensorSpec> &tensors, int64_t &fileBytes,
+                  const std::map<std::string, std::string> &metadata) {
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
+  if (!metadata.empty())
+    header["__metadata__"] = metadata;
   int64_t offset = 0;
   for (const TensorSpec &tensor : tensors) {
     int64_t bytes = info(tensor.dtype).bytes;
