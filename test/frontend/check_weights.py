@@ -149,6 +149,7 @@ def check_family(name):
         for flags, expected in (([], parameters), (["--scan"], stacked(parameters))):
             said = map_weights(f"--map={source}{with_config}", "-o", "ours.safetensors", *flags).stdout
             assert "layers, from Hugging Face's names to p3d-model's parameters" + (" in stacks: " if flags else ": ") in said, said
+            assert said.endswith(f" parameters in {len(expected)} tensors\n"), said
             assert read("ours.safetensors") == expected, name
             said = map_weights(f"--map=ours.safetensors{with_config}", "-o", "back.safetensors").stdout
             assert "from p3d-model's parameters" + (" in stacks" if flags else "") + " to Hugging Face's names: " in said, said
@@ -275,7 +276,7 @@ def check_refusals():
     tensors("error: --scan stacks the parameters of p3d-model, and these are to get Hugging Face's names; leave it out", ours, "--scan")
     tensors(f"error: '{norm}' is missing", without(ours, "params." + norm))
     gate = "params.model.layers.mlp.gate_proj.weight"
-    tensors(f"error: '{gate}' is [64, 96] in each layer, expected [96, 64]: the config is another model's", stacks | {gate: ("F32", [4, 64, 96], stacks[gate][2])}, config=of_llama)
+    tensors(f"error: '{gate}' is [64, 96] in each layer, expected [96, 64]: the config is another model's, or the tensor is damaged", stacks | {gate: ("F32", [4, 64, 96], stacks[gate][2])}, config=of_llama)
     short = {**stacks, gate: ("F32", [3, 96, 64], stacks[gate][2][: 3 * 96 * 64 * 4])}
     tensors("error: 'model.layers.3.mlp.gate_proj.weight' is missing", short)
     more = {**stacks, gate: ("F32", [5, 96, 64], stacks[gate][2] + bytes(96 * 64 * 4))}
