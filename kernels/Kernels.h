@@ -10,6 +10,12 @@
 
 extern "C" {
 
+// Kernels of this process work with so many threads (1 until this is called); results are the same to the bit.
+void p3d_set_threads(int32_t threads);
+// Calls body(arguments, begin, end) for parts that make up [0, count) and begin at multiples of `grain`, on all threads.
+typedef void (*p3d_part)(void *const *arguments, int64_t begin, int64_t end);
+void p3d_parallel(p3d_part body, void *const *arguments, int64_t count, int64_t grain);
+
 // One einsum as strided matrix products: for every index of `loops` (outermost first; extent, and element strides of a,
 // b, c): C[M,N] (=|+=) A[M,K] B[K,N] with A at m*aM + k*aK and so on, strides in elements. A loop whose c stride is 0
 // adds to C; C is written (or, with `accumulate`, added to: gradient accumulators) once in all. Any strides of a and b

@@ -1,6 +1,7 @@
 // AdamW (Loshchilov, Hutter 2019): one pass over parameter, gradient and both moments.
 #include "kernels/Kernels.h"
 #include "kernels/cpu/Element.h"
+#include "kernels/cpu/Parallel.h"
 #include "kernels/cpu/Vector.h"
 #include <algorithm>
 #include <cmath>
@@ -44,10 +45,12 @@ void p3d_adamw(int32_t dtype, void *p, float *master, const float *g, float *m, 
                          static_cast<float>(1 / std::sqrt(correction2))};
   float *weights = master ? master : static_cast<float *>(p);
   constexpr int64_t block = 4096; // the fresh masters are still in the cache when they are rounded
-  for (int64_t begin = 0; begin < count; begin += block) {
-    int64_t size = std::min(block, count - begin);
-    adamWRange(constants, weights + begin, g + begin, m + begin, v + begin, size);
-    if (master)
-      narrow(dtype, master + begin, offset(dtype, p, begin), size);
-  }
+  parallelFor(count, 4 * block, [&](int64_t first, int64_t end) {
+    for (int64_t begin = first; begin < end; begin += block) {
+      int64_t size = std::min(block, end - begin);
+      adamWRange(constants, weights + begin, g + begin, m + begin, v + begin, size);
+      if (master)
+        narrow(dtype, master + begin, offset(dtype, p, begin), size);
+    }
+  });
 }

@@ -3,6 +3,7 @@
 // kept, and what was summed under a smaller maximum is scaled down.
 #include "kernels/Kernels.h"
 #include "kernels/cpu/AttentionTile.h"
+#include "kernels/cpu/Parallel.h"
 #include <cmath>
 
 using namespace p3d;
@@ -18,15 +19,12 @@ public:
         lse(lse), scores(attentionQueries * attentionKeys), sums(attentionQueries * shape.d), states(attentionQueries) {
   }
 
-  void run() {
-    for (int64_t batch = 0; batch < shape.b; ++batch)
-      for (int64_t keyHead = 0; keyHead < shape.hk; ++keyHead) {
-        Matrix keys = k.rows(batch, keyHead, 0, shape.t), values = v.rows(batch, keyHead, 0, shape.t);
-        for (int64_t g = 0; g < shape.queriesPerKeyHead(); ++g)
-          for (int64_t query = 0; query < shape.s; query += attentionQueries)
-            block(batch, keyHead * shape.queriesPerKeyHead() + g, query, std::min(attentionQueries, shape.s - query),
-                  keys, values);
-      }
+  void runKeyHead(int64_t batch, int64_t keyHead) {
+    Matrix keys = k.rows(batch, keyHead, 0, shape.t), values = v.rows(batch, keyHead, 0, shape.t);
+    for (int64_t g = 0; g < shape.queriesPerKeyHead(); ++g)
+      for (int64_t query = 0; query < shape.s; query += attentionQueries)
+        block(batch, keyHead * shape.queriesPerKeyHead() + g, query, std::min(attentionQueries, shape.s - query), keys,
+              values);
   }
 
 private:
@@ -81,5 +79,9 @@ void p3d_attention(int32_t dtype, const void *q, const void *k, const void *v, c
                    const int64_t *maskStride, void *o, float *lse, int64_t b, int64_t s, int64_t t, int64_t h,
                    int64_t hk, int64_t d, float scale, int32_t causal, float maskedValue) {
   AttentionShape shape = {b, s, t, h, hk, d, scale, mask, maskStride, causal != 0, maskedValue};
-  AttentionForward(shape, dtype, q, k, v, o, lse).run();
+  parallelFor(b * hk, 1, [&](int64_t begin, int64_t end) {
+    AttentionForward forward(shape, dtype, q, k, v, o, lse);
+    for (int64_t i = begin; i < end; ++i)
+      forward.runKeyHead(i / hk, i % hk);
+  });
 }

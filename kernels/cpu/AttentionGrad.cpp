@@ -4,6 +4,7 @@
 // Key heads are the outer loop: dK and dV of a head are summed in f32 over all its query heads and rounded once.
 #include "kernels/Kernels.h"
 #include "kernels/cpu/AttentionTile.h"
+#include "kernels/cpu/Parallel.h"
 #include "kernels/cpu/Vector.h"
 #include <cmath>
 #include <limits>
@@ -55,13 +56,6 @@ public:
         dp(attentionQueries * attentionKeys), dots(attentionQueries), scales(attentionQueries),
         dq(attentionQueries * shape.d), dk(shape.t * shape.d), dv(shape.t * shape.d) {}
 
-  void run() {
-    for (int64_t batch = 0; batch < shape.b; ++batch)
-      for (int64_t keyHead = 0; keyHead < shape.hk; ++keyHead)
-        runKeyHead(batch, keyHead);
-  }
-
-private:
   void runKeyHead(int64_t batch, int64_t keyHead) {
     Matrix keys = k.rows(batch, keyHead, 0, shape.t), values = v.rows(batch, keyHead, 0, shape.t);
     std::fill(dk.begin(), dk.end(), 0.f);
@@ -73,6 +67,8 @@ private:
     writeHead(dtype, x.dk, shape.t, shape.hk, shape.d, batch, keyHead, 0, shape.t, dk.data());
     writeHead(dtype, x.dv, shape.t, shape.hk, shape.d, batch, keyHead, 0, shape.t, dv.data());
   }
+
+private:
 
   void block(int64_t batch, int64_t head, int64_t query, int64_t queries, Matrix keys, Matrix values) {
     Matrix rows = q.rows(batch, head, query, queries), upstream = dO.rows(batch, head, query, queries);
@@ -154,5 +150,9 @@ void p3d_attention_grad(int32_t dtype, const void *dO, const void *q, const void
                         float maskedValue) {
   AttentionShape shape = {b, s, t, h, hk, d, scale, mask, maskStride, causal != 0, maskedValue};
   AttentionTensors tensors = {dO, q, k, v, o, lse, dq, dk, dv};
-  AttentionBackward(shape, dtype, tensors).run();
+  parallelFor(b * hk, 1, [&](int64_t begin, int64_t end) {
+    AttentionBackward backward(shape, dtype, tensors);
+    for (int64_t i = begin; i < end; ++i)
+      backward.runKeyHead(i / hk, i % hk);
+  });
 }

@@ -2,6 +2,7 @@
 // and the target's logit) are the caller's, so that no rank ever holds a row of the whole vocabulary (Megatron-LM).
 #include "kernels/Kernels.h"
 #include "kernels/cpu/Element.h"
+#include "kernels/cpu/Parallel.h"
 #include "kernels/cpu/Vector.h"
 #include <algorithm>
 
@@ -47,36 +48,42 @@ P3D_VECTOR_CLONES static void rowGrad(const float *x, float shift, float factor,
 void p3d_cross_entropy_max(int32_t dtype, const void *logits, float *max, int64_t rows, int64_t cols, int64_t start,
                            int64_t valid) {
   int64_t existing = existingColumns(cols, start, valid);
-  RowReader input(dtype, logits, cols);
-  for (int64_t r = 0; r < rows; ++r)
-    max[r] = rowMax(input.read(r * cols, existing), existing);
+  parallelFor(rows, grainOf(cols), [&](int64_t begin, int64_t end) {
+    RowReader input(dtype, logits, cols);
+    for (int64_t r = begin; r < end; ++r)
+      max[r] = rowMax(input.read(r * cols, existing), existing);
+  });
 }
 
 void p3d_cross_entropy_sum(int32_t dtype, const void *logits, const int32_t *targets, const float *max, float *sum,
                            float *target, int64_t rows, int64_t cols, int64_t start, int64_t valid) {
   int64_t existing = existingColumns(cols, start, valid);
-  RowReader input(dtype, logits, cols);
-  for (int64_t r = 0; r < rows; ++r) {
-    const float *row = input.read(r * cols, existing);
-    sum[r] = rowSum(row, shiftOf(max[r]), existing);
-    int64_t column = targets[r] - start;
-    target[r] = column >= 0 && column < existing ? row[column] : 0.f;
-  }
+  parallelFor(rows, grainOf(cols), [&](int64_t begin, int64_t end) {
+    RowReader input(dtype, logits, cols);
+    for (int64_t r = begin; r < end; ++r) {
+      const float *row = input.read(r * cols, existing);
+      sum[r] = rowSum(row, shiftOf(max[r]), existing);
+      int64_t column = targets[r] - start;
+      target[r] = column >= 0 && column < existing ? row[column] : 0.f;
+    }
+  });
 }
 
 void p3d_cross_entropy_grad(int32_t dtype, const void *logits, const int32_t *targets, const float *max,
                             const float *sum, const float *dloss, void *dx, int64_t rows, int64_t cols, int64_t start,
                             int64_t valid) {
   int64_t existing = existingColumns(cols, start, valid);
-  RowReader input(dtype, logits, cols);
-  RowWriter output(dtype, dx, cols);
-  for (int64_t r = 0; r < rows; ++r) {
-    float *row = output.row(r * cols);
-    rowGrad(input.read(r * cols, existing), shiftOf(max[r]), sum[r] == 0.f ? 0.f : dloss[r] / sum[r], row, existing);
-    std::fill(row + existing, row + cols, 0.f);
-    int64_t column = targets[r] - start;
-    if (column >= 0 && column < existing)
-      row[column] -= dloss[r];
-    output.commit(r * cols, cols);
-  }
+  parallelFor(rows, grainOf(cols), [&](int64_t begin, int64_t end) {
+    RowReader input(dtype, logits, cols);
+    RowWriter output(dtype, dx, cols);
+    for (int64_t r = begin; r < end; ++r) {
+      float *row = output.row(r * cols);
+      rowGrad(input.read(r * cols, existing), shiftOf(max[r]), sum[r] == 0.f ? 0.f : dloss[r] / sum[r], row, existing);
+      std::fill(row + existing, row + cols, 0.f);
+      int64_t column = targets[r] - start;
+      if (column >= 0 && column < existing)
+        row[column] -= dloss[r];
+      output.commit(r * cols, cols);
+    }
+  });
 }

@@ -4,6 +4,7 @@
 #include "kernels/cpu/EinsumPlan.h"
 #include "kernels/cpu/Element.h"
 #include "kernels/cpu/Gemm.h"
+#include "kernels/cpu/Parallel.h"
 #include "kernels/cpu/Vector.h"
 #include <algorithm>
 #include <cstring>
@@ -14,6 +15,8 @@ using namespace p3d;
 namespace {
 
 constexpr int64_t blasLimit = int64_t(1) << 30; // extents and strides the BLAS' 32-bit integers take
+constexpr int64_t leastProducts = int64_t(1) << 22; // multiplications that are worth a thread
+constexpr int64_t manyLoops = 8;                    // kept loops that are enough for the threads
 constexpr int64_t tileRows = 512, tileCols = 1024, tileDepth = 1024; // of packed products: f32 tiles of 2 to 4 MB
 
 /// A strided matrix in memory.
@@ -105,17 +108,44 @@ public:
     rowsPerTile = whole && cDirect ? blasLimit : tileRows;
     colsPerTile = whole && cDirect ? blasLimit : tileCols;
     depthPerTile = whole ? blasLimit : tileDepth;
+    if (whole && cDirect)
+      cutIntoPanels();
   }
 
   void run() {
-    e.kept.forEach([&](LoopNest::Offsets at) {
-      for (int64_t col = 0; col < e.n; col += colsPerTile)
-        for (int64_t row = 0; row < e.m; row += rowsPerTile)
-          computeTile(at, row, std::min(rowsPerTile, e.m - row), col, std::min(colsPerTile, e.n - col));
+    int64_t tilesOfRows = (e.m + rowsPerTile - 1) / rowsPerTile, tilesOfCols = (e.n + colsPerTile - 1) / colsPerTile;
+    int64_t tiles = tilesOfRows * tilesOfCols, each = std::max<int64_t>(1, products() / std::max<int64_t>(1, tiles));
+    parallelFor(e.kept.size() * tiles, std::max<int64_t>(1, leastProducts / each), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        int64_t row = i % tilesOfRows * rowsPerTile, col = i % tiles / tilesOfRows * colsPerTile;
+        computeTile(e.kept.at(i / tiles), row, std::min(rowsPerTile, e.m - row), col, std::min(colsPerTile, e.n - col));
+      }
     });
   }
 
 private:
+  /// Multiplications of one index of the kept loops.
+  int64_t products() const { return e.m * e.n * std::max<int64_t>(1, e.k * e.summed.size()); }
+
+  /// Cuts C into panels, one call of the BLAS each. They follow from sizes alone: in which order the BLAS sums an element
+  /// depends on where it lies in a panel. Large ones, for each call packs its part of both operands; an even number.
+  void cutIntoPanels() {
+    constexpr int64_t multiple = 64, longest = 2048, shortest = 512, wanted = 4;
+    int64_t most = products() / leastProducts;
+    if (most < 2 || e.kept.size() >= manyLoops || e.m == 1 || e.n == 1)
+      return;
+    auto evenCuts = [](int64_t extent) { return extent > longest ? (extent + 2 * longest - 1) / (2 * longest) * 2 : 1; };
+    int64_t rowCuts = evenCuts(e.m), colCuts = evenCuts(e.n);
+    while (rowCuts * colCuts < std::min(wanted, most)) {
+      int64_t rows = e.m / rowCuts, cols = e.n / colCuts;
+      if (rowCuts * colCuts > 1 && std::max(rows, cols) < 2 * shortest)
+        break;
+      (rows >= cols ? rowCuts : colCuts) *= 2;
+    }
+    rowsPerTile = (e.m + rowCuts * multiple - 1) / (rowCuts * multiple) * multiple;
+    colsPerTile = (e.n + colCuts * multiple - 1) / (colCuts * multiple) * multiple;
+  }
+
   void computeTile(LoopNest::Offsets at, int64_t row, int64_t rows, int64_t col, int64_t cols) {
     static thread_local Tile result;
     int64_t place = at.c + row * e.cM + col * e.cN;

@@ -1,5 +1,6 @@
 // How loops become part of the matrix product; see EinsumPlan.h.
 #include "kernels/cpu/EinsumPlan.h"
+#include <algorithm>
 
 namespace p3d {
 
@@ -13,6 +14,23 @@ bool LoopNest::isEmpty() const {
     if (loops[l].extent <= 0)
       return true;
   return false;
+}
+
+int64_t LoopNest::size() const {
+  int64_t all = 1;
+  for (int32_t l = 0; l < count; ++l)
+    all *= std::max<int64_t>(0, loops[l].extent);
+  return all;
+}
+
+LoopNest::Offsets LoopNest::at(int64_t index) const {
+  Offsets at;
+  for (int32_t l = count - 1; l >= 0; --l) {
+    int64_t i = index % loops[l].extent;
+    index /= loops[l].extent;
+    at = {at.a + i * loops[l].a, at.b + i * loops[l].b, at.c + i * loops[l].c};
+  }
+  return at;
 }
 
 /// Makes a loop part of the dimension `extent` with strides `first` and `second`: it becomes the dimension where that

@@ -23,6 +23,9 @@ struct LoopNest {
 
   /// Calls body(offsets) for every index, the first loop outermost.
   template <typename Body> void forEach(Body body) const { walk(0, Offsets(), body); }
+  /// How often forEach would call, and with what at call `index`.
+  int64_t size() const;
+  Offsets at(int64_t index) const;
 
 private:
   template <typename Body> void walk(int32_t depth, Offsets at, Body &body) const {

@@ -1,8 +1,43 @@
 // See Gemm.h.
 #include "kernels/cpu/Gemm.h"
 #include <cblas.h>
+#include <cstdlib>
+#include <cstring>
+
+// Of OpenBLAS, which exports them without a header: what it does when it is loaded, and undoes.
+extern "C" {
+__attribute__((weak)) char *openblas_get_corename(void);
+__attribute__((weak)) void gotoblas_dynamic_init(void);
+__attribute__((weak)) void gotoblas_dynamic_quit(void);
+}
 
 namespace p3d {
+
+/// OpenBLAS picks its kernels by the CPU's model number. On a model newer than the library it falls back to SSE3, at a
+/// tenth of the speed: then what the CPU can do decides. A choice by OPENBLAS_CORETYPE stands.
+static void chooseCore() {
+#if defined(__x86_64__)
+  const char *variable = "OPENBLAS_CORETYPE";
+  bool isKnown = openblas_get_corename && gotoblas_dynamic_init && gotoblas_dynamic_quit;
+  if (!isKnown || std::getenv(variable) || std::strcmp(openblas_get_corename(), "Prescott") != 0)
+    return;
+  __builtin_cpu_init();
+  const char *core = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                             __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")
+                         ? "SkylakeX"
+                     : __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? "Haswell"
+                                                                                       : nullptr;
+  if (!core)
+    return;
+  setenv(variable, core, 1);
+  gotoblas_dynamic_quit();
+  gotoblas_dynamic_init();
+  unsetenv(variable);
+#endif
+}
+
+/// When the program is loaded: no product can come before, and no thread reads the environment yet.
+[[maybe_unused]] static const bool coreIsChosen = (chooseCore(), true);
 
 static blasint blas(int64_t value) { return static_cast<blasint>(value); }
 static CBLAS_TRANSPOSE transposeFlag(bool transposed) { return transposed ? CblasTrans : CblasNoTrans; }

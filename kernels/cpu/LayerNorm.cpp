@@ -2,6 +2,7 @@
 // and stays in the cache for the passes over it.
 #include "kernels/Kernels.h"
 #include "kernels/cpu/NormParameters.h"
+#include "kernels/cpu/Parallel.h"
 #include "kernels/cpu/Vector.h"
 #include <cmath>
 
@@ -36,16 +37,18 @@ P3D_VECTOR_CLONES static void normalizeRow(const float *x, const float *scale, c
 void p3d_layer_norm(int32_t dtype, int32_t paramDtype, const void *x, const void *scale, const void *bias, void *y,
                     float *mean, float *rstd, int64_t rows, int64_t cols, float epsilon) {
   NormParameter scales(paramDtype, scale, cols, 1.f), biases(paramDtype, bias, cols, 0.f);
-  RowReader input(dtype, x, cols);
-  RowWriter output(dtype, y, cols);
-  for (int64_t r = 0; r < rows; ++r) {
-    const float *row = input.read(r * cols, cols);
-    RowStatistics statistics = rowStatistics(row, cols, epsilon);
-    normalizeRow(row, scales.data(), biases.data(), output.row(r * cols), cols, statistics.mean, statistics.rstd);
-    output.commit(r * cols, cols);
-    mean[r] = statistics.mean;
-    rstd[r] = statistics.rstd;
-  }
+  parallelFor(rows, grainOf(cols), [&](int64_t begin, int64_t end) {
+    RowReader input(dtype, x, cols);
+    RowWriter output(dtype, y, cols);
+    for (int64_t r = begin; r < end; ++r) {
+      const float *row = input.read(r * cols, cols);
+      RowStatistics statistics = rowStatistics(row, cols, epsilon);
+      normalizeRow(row, scales.data(), biases.data(), output.row(r * cols), cols, statistics.mean, statistics.rstd);
+      output.commit(r * cols, cols);
+      mean[r] = statistics.mean;
+      rstd[r] = statistics.rstd;
+    }
+  });
 }
 
 // With n = (x - mean) * rstd and g = dy * scale: dx = rstd * (g - average(g) - n * average(g * n)).
@@ -71,16 +74,17 @@ void p3d_layer_norm_grad(int32_t dtype, int32_t paramDtype, const void *dy, cons
                          const float *mean, const float *rstd, void *dx, void *dscale, void *dbias, int64_t rows,
                          int64_t cols) {
   NormParameter scales(paramDtype, scale, cols, 1.f);
-  NormParameterGrad scaleGrad(paramDtype, dscale, cols), biasGrad(paramDtype, dbias, cols);
-  RowReader upstream(dtype, dy, cols), input(dtype, x, cols);
-  RowWriter output(dtype, dx, cols);
-  for (int64_t r = 0; r < rows; ++r) {
-    rowGrad(upstream.read(r * cols, cols), input.read(r * cols, cols), scales.data(), mean[r], rstd[r],
-            output.row(r * cols), scaleGrad.rowSum(), biasGrad.rowSum(), cols);
-    output.commit(r * cols, cols);
-    scaleGrad.rowDone();
-    biasGrad.rowDone();
-  }
+  NormParameterGrad scaleGrad(paramDtype, dscale, rows, cols), biasGrad(paramDtype, dbias, rows, cols);
+  forRowBlocks(rows, [&](int64_t block, int64_t begin, int64_t end) {
+    RowReader upstream(dtype, dy, cols), input(dtype, x, cols);
+    RowWriter output(dtype, dx, cols);
+    float *scaleSums = scaleGrad.sumsOf(block), *biasSums = biasGrad.sumsOf(block);
+    for (int64_t r = begin; r < end; ++r) {
+      rowGrad(upstream.read(r * cols, cols), input.read(r * cols, cols), scales.data(), mean[r], rstd[r],
+              output.row(r * cols), scaleSums, biasSums, cols);
+      output.commit(r * cols, cols);
+    }
+  });
   scaleGrad.finish();
   biasGrad.finish();
 }

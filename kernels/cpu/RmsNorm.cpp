@@ -1,6 +1,7 @@
 // Root-mean-square normalisation (Zhang, Sennrich 2019), forward and backward, one row at a time.
 #include "kernels/Kernels.h"
 #include "kernels/cpu/NormParameters.h"
+#include "kernels/cpu/Parallel.h"
 #include "kernels/cpu/Vector.h"
 #include <cmath>
 
@@ -21,12 +22,14 @@ P3D_VECTOR_CLONES static float normalizeRow(const float *x, const float *scale, 
 void p3d_rms_norm(int32_t dtype, int32_t paramDtype, const void *x, const void *scale, void *y, float *rstd,
                   int64_t rows, int64_t cols, float epsilon) {
   NormParameter scales(paramDtype, scale, cols, 1.f);
-  RowReader input(dtype, x, cols);
-  RowWriter output(dtype, y, cols);
-  for (int64_t r = 0; r < rows; ++r) {
-    rstd[r] = normalizeRow(input.read(r * cols, cols), scales.data(), output.row(r * cols), cols, epsilon);
-    output.commit(r * cols, cols);
-  }
+  parallelFor(rows, grainOf(cols), [&](int64_t begin, int64_t end) {
+    RowReader input(dtype, x, cols);
+    RowWriter output(dtype, y, cols);
+    for (int64_t r = begin; r < end; ++r) {
+      rstd[r] = normalizeRow(input.read(r * cols, cols), scales.data(), output.row(r * cols), cols, epsilon);
+      output.commit(r * cols, cols);
+    }
+  });
 }
 
 // With n = x * rstd and g = dy * scale: dx = rstd * (g - n * average(g * n)).
@@ -48,14 +51,16 @@ P3D_VECTOR_CLONES static void rowGrad(const float *dy, const float *x, const flo
 void p3d_rms_norm_grad(int32_t dtype, int32_t paramDtype, const void *dy, const void *x, const void *scale,
                        const float *rstd, void *dx, void *dscale, int64_t rows, int64_t cols) {
   NormParameter scales(paramDtype, scale, cols, 1.f);
-  NormParameterGrad scaleGrad(paramDtype, dscale, cols);
-  RowReader upstream(dtype, dy, cols), input(dtype, x, cols);
-  RowWriter output(dtype, dx, cols);
-  for (int64_t r = 0; r < rows; ++r) {
-    rowGrad(upstream.read(r * cols, cols), input.read(r * cols, cols), scales.data(), rstd[r], output.row(r * cols),
-            scaleGrad.rowSum(), cols);
-    output.commit(r * cols, cols);
-    scaleGrad.rowDone();
-  }
+  NormParameterGrad scaleGrad(paramDtype, dscale, rows, cols);
+  forRowBlocks(rows, [&](int64_t block, int64_t begin, int64_t end) {
+    RowReader upstream(dtype, dy, cols), input(dtype, x, cols);
+    RowWriter output(dtype, dx, cols);
+    float *scaleSums = scaleGrad.sumsOf(block);
+    for (int64_t r = begin; r < end; ++r) {
+      rowGrad(upstream.read(r * cols, cols), input.read(r * cols, cols), scales.data(), rstd[r], output.row(r * cols),
+              scaleSums, cols);
+      output.commit(r * cols, cols);
+    }
+  });
   scaleGrad.finish();
 }

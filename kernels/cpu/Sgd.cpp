@@ -1,6 +1,7 @@
 // Stochastic gradient descent with momentum, as PyTorch defines it: b = momentum * b + g, p -= lr * b.
 #include "kernels/Kernels.h"
 #include "kernels/cpu/Element.h"
+#include "kernels/cpu/Parallel.h"
 #include "kernels/cpu/Vector.h"
 #include <algorithm>
 
@@ -28,13 +29,15 @@ void p3d_sgd(int32_t dtype, void *p, float *master, const float *g, float *momen
     refuseElementType("p3d_sgd without a master", dtype);
   float *weights = master ? master : static_cast<float *>(p);
   constexpr int64_t block = 4096;
-  for (int64_t begin = 0; begin < count; begin += block) {
-    int64_t size = std::min(block, count - begin);
-    if (momentumBuffer)
-      momentumRange(weights + begin, g + begin, momentumBuffer + begin, size, lr, momentum, weightDecay, gradScale);
-    else
-      plainRange(weights + begin, g + begin, size, lr, weightDecay, gradScale);
-    if (master)
-      narrow(dtype, master + begin, offset(dtype, p, begin), size);
-  }
+  parallelFor(count, 4 * block, [&](int64_t first, int64_t end) {
+    for (int64_t begin = first; begin < end; begin += block) {
+      int64_t size = std::min(block, end - begin);
+      if (momentumBuffer)
+        momentumRange(weights + begin, g + begin, momentumBuffer + begin, size, lr, momentum, weightDecay, gradScale);
+      else
+        plainRange(weights + begin, g + begin, size, lr, weightDecay, gradScale);
+      if (master)
+        narrow(dtype, master + begin, offset(dtype, p, begin), size);
+    }
+  });
 }

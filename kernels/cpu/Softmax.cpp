@@ -1,6 +1,7 @@
 // Softmax over rows and its gradient. A row that is -inf everywhere gives zeros, not NaN.
 #include "kernels/Kernels.h"
 #include "kernels/cpu/Element.h"
+#include "kernels/cpu/Parallel.h"
 #include "kernels/cpu/Vector.h"
 
 using namespace p3d;
@@ -24,12 +25,14 @@ P3D_VECTOR_CLONES static void softmaxRow(const float *x, float *y, int64_t cols)
 }
 
 void p3d_softmax(int32_t dtype, const void *x, void *y, int64_t rows, int64_t cols) {
-  RowReader input(dtype, x, cols);
-  RowWriter output(dtype, y, cols);
-  for (int64_t r = 0; r < rows; ++r) {
-    softmaxRow(input.read(r * cols, cols), output.row(r * cols), cols);
-    output.commit(r * cols, cols);
-  }
+  parallelFor(rows, grainOf(cols), [&](int64_t begin, int64_t end) {
+    RowReader input(dtype, x, cols);
+    RowWriter output(dtype, y, cols);
+    for (int64_t r = begin; r < end; ++r) {
+      softmaxRow(input.read(r * cols, cols), output.row(r * cols), cols);
+      output.commit(r * cols, cols);
+    }
+  });
 }
 
 P3D_VECTOR_CLONES static void softmaxRowGrad(const float *y, const float *dy, float *dx, int64_t cols) {
@@ -43,10 +46,12 @@ P3D_VECTOR_CLONES static void softmaxRowGrad(const float *y, const float *dy, fl
 }
 
 void p3d_softmax_grad(int32_t dtype, const void *y, const void *dy, void *dx, int64_t rows, int64_t cols) {
-  RowReader result(dtype, y, cols), upstream(dtype, dy, cols);
-  RowWriter output(dtype, dx, cols);
-  for (int64_t r = 0; r < rows; ++r) {
-    softmaxRowGrad(result.read(r * cols, cols), upstream.read(r * cols, cols), output.row(r * cols), cols);
-    output.commit(r * cols, cols);
-  }
+  parallelFor(rows, grainOf(cols), [&](int64_t begin, int64_t end) {
+    RowReader result(dtype, y, cols), upstream(dtype, dy, cols);
+    RowWriter output(dtype, dx, cols);
+    for (int64_t r = begin; r < end; ++r) {
+      softmaxRowGrad(result.read(r * cols, cols), upstream.read(r * cols, cols), output.row(r * cols), cols);
+      output.commit(r * cols, cols);
+    }
+  });
 }

@@ -3,6 +3,7 @@
 // a stable one.
 #include "kernels/Kernels.h"
 #include "kernels/cpu/Element.h"
+#include "kernels/cpu/Parallel.h"
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -80,9 +81,11 @@ private:
 template <typename T>
 static void sortRows(int32_t dtype, const void *x, void *values, int32_t *indices, int64_t rows, int64_t cols,
                      int64_t k, bool descending) {
-  RowSorter<T> sorter(dtype, x, values, indices, cols);
-  for (int64_t r = 0; r < rows; ++r)
-    sorter.run(r, k, descending);
+  parallelFor(rows, grainOf(cols), [&](int64_t begin, int64_t end) {
+    RowSorter<T> sorter(dtype, x, values, indices, cols);
+    for (int64_t r = begin; r < end; ++r)
+      sorter.run(r, k, descending);
+  });
 }
 
 static void sortRowsOf(const char *kernel, int32_t dtype, const void *x, void *values, int32_t *indices, int64_t rows,

@@ -2,6 +2,7 @@
 #include "runtime/Cpu/CpuDevice.h"
 #include "kernels/Kernels.h"
 #include "kernels/cpu/Element.h"
+#include "kernels/cpu/Parallel.h"
 #include "runtime/Context.h"
 #include "runtime/DType.h"
 #include "runtime/Program/Layout.h"
@@ -29,8 +30,11 @@ void CpuDevice::read(const std::vector<ArenaRange> &ranges,
 }
 
 void CpuDevice::zero(ArenaRange range) {
+  constexpr int64_t grain = 1 << 20;
   if (range.offset >= 0)
-    std::memset(arena() + range.offset, 0, size_t(range.bytes));
+    parallelFor(range.bytes, grain, [&](int64_t begin, int64_t end) {
+      std::memset(arena() + range.offset + begin, 0, size_t(end - begin));
+    });
 }
 
 /// Calls body(first, gradients, count) for parts of `count` gradients at `data`, as

@@ -1,6 +1,7 @@
 // A rank of the CPU target: arenas that all ranks map, and a transport over
 // them.
 #include "runtime/Rank.h"
+#include "kernels/Kernels.h"
 #include "runtime/Comm/SharedMemory/SharedMemoryTransport.h"
 #include "runtime/Context.h"
 #include "runtime/Cpu/CpuDevice.h"
@@ -18,6 +19,7 @@ void runRank(const Control &control, int rank) {
   SharedMemoryTransport transport(program, rank, control, arenas,
                                   int64_t(options.timeoutSeconds * 1e9));
   CpuDevice device(arenas);
+  p3d_set_threads(options.threads);
   p3d_context context{program, rank,   program.mesh.coordinates(rank),
                       control, device, transport};
   if (program.mesh.size() != control.worldSize() ||

@@ -60,6 +60,7 @@ std::string RunOptions::toJson() const {
                         {"seed", seed},
                         {"cuda_graph", cudaGraph},
                         {"deterministic", deterministic},
+                        {"threads", threads},
                         {"timeout", timeoutSeconds},
                         {"export_fd", exportFd},
                         {"gradients_fd", gradientsFd},
@@ -97,6 +98,7 @@ RunOptions RunOptions::fromJson(const std::string &text) {
   options.seed = j.at("seed");
   options.cudaGraph = j.at("cuda_graph");
   options.deterministic = j.at("deterministic");
+  options.threads = j.at("threads");
   options.timeoutSeconds = j.at("timeout");
   options.exportFd = j.at("export_fd");
   options.gradientsFd = j.at("gradients_fd");

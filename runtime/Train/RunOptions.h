@@ -29,6 +29,7 @@ struct RunOptions {
   uint64_t seed = 0;
   bool cudaGraph = false; ///< replay a step as one graph
   bool deterministic = false; ///< only sums whose order is the same on every run
+  int threads = 1; ///< of each rank's kernels, on a CPU
   double timeoutSeconds = 600;
   int exportFd = -1, gradientsFd = -1, valuesFd = -1; ///< files to fill, or -1
   std::vector<int> saveLayoutFds; ///< of each of checkpointFiles()

@@ -248,6 +248,13 @@ const Flag flags[] = {
      [](CommandLine &line, const Flag &, const std::string &) {
        line.run.deterministic = true;
      }},
+    {"threads", "N",
+     "threads of each rank's kernels; the results are the same to the bit (1)",
+     Needs::Cpu,
+     [](CommandLine &line, const Flag &flag, const std::string &text) {
+       line.run.threads = readInteger<int>(flag, text, 1, 1024);
+     },
+     "a GPU has threads of its own"},
     {"timeout", "SECONDS", "longest wait of one rank for another (600)",
      Needs::Nothing,
      [](CommandLine &line, const Flag &flag, const std::string &text) {
@@ -301,7 +308,8 @@ void readFlag(CommandLine &line, const std::string &argument) {
 /// A verification is one step without an update, whose files are its own.
 void checkVerifyAlone(const CommandLine &line) {
   static const std::set<std::string> useful = {"verify", "params", "data",
-                                               "seed", "timeout"};
+                                               "seed", "threads",
+                                               "timeout"};
   for (const std::string &name : line.given)
     if (!useful.count(name))
       userError("--{} has no effect with --verify", name);

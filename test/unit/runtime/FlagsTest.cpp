@@ -83,6 +83,7 @@ TEST(Flags, EachDoesSomething) {
       {"elastic", "Checkpoint.RestartsAfterAFailure"},
       {"momentum", "refused here: the toy is compiled with AdamW"},
       {"ranks-per-host", "Cluster.HostByHostGivesTheSame"},
+      {"threads", "driver/threads.test"},
       {"timeout", "Launcher.ReportsAHangingRank"}};
   Tensors plain = train(toy, "");
   ASSERT_EQ(toy.run("--steps=5 --seed=9 --export=" +

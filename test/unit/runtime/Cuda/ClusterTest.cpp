@@ -193,6 +193,9 @@ TEST(Cluster, WhatPartsCannotDo) {
   result = toy.runParts({{torchrun(0), "--steps=1 --trace=" + toy.path("t.json")}}, emulator)[0];
   EXPECT_EQ(result.exitCode, 1);
   EXPECT_THAT(result.output, HasSubstr("--trace shows the ranks of one p3d-run: start all ranks here with p3d-run "));
+  result = toy.runParts({{torchrun(0), "--steps=1 --threads=2"}}, emulator)[0];
+  EXPECT_EQ(result.exitCode, 1);
+  EXPECT_THAT(result.output, HasSubstr("--threads is not supported with --target=cuda: a GPU has threads of its own"));
   result = toy.runParts({{torchrun(0), "--steps=1 --save=" + toy.path("save")}}, emulator)[0];
   EXPECT_EQ(result.exitCode, 1);
   EXPECT_THAT(result.output, HasSubstr("--save and --resume need all ranks under one p3d-run, on one machine"));
