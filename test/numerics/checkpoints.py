@@ -77,7 +77,7 @@ def try_resuming(programs, model, mesh, flags, others, target="cpu", steps=13):
         program = programs.compile(model, other, otherFlags)
         programs.run(program, model, steps, f"--resume={place}/step_3", f"--log={programs.place}/other.jsonl")
         # Sums in another order round weights of 16 bits to others, and each step carries that on: of these the first steps tell whether all was read.
-        limit, last = (5e-4, 8) if model.endswith("bf16") else (1e-5, steps)
+        limit, last = (2e-3, 8) if model.endswith("bf16") else (1e-5, steps)
         worst = max(abs(loss / whole[step][0] - 1) for step, (loss, _) in losses(programs.place / "other.jsonl").items() if step <= last)
         check(worst < limit, f"{model} {mesh} {flags} read by {other} {otherFlags}: losses differ by {worst:.1e}")
         print(f"ok      {model} {mesh} {flags} read by {other} {otherFlags}: losses differ by {worst:.1e}", flush=True)
