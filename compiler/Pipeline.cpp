@@ -49,6 +49,8 @@ void buildImport(OpPassManager &passes, const Options &options) {
 }
 
 void buildAutodiff(OpPassManager &passes, const Options &options) {
+  // A block has one derivative for all of its calls.
+  passes.addPass(createSeparateFrozenPass());
   passes.addPass(createDifferentiatePass({options.optimizer, options.recompute}));
   passes.addPass(createWidenProductsPass());
   passes.addPass(createNarrowParametersPass());

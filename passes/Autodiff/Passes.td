@@ -4,6 +4,21 @@
 
 include "mlir/Pass/PassBase.td"
 
+def SeparateFrozenPass : Pass<"p3d-separate-frozen", "::mlir::ModuleOp"> {
+  let summary = "give layers with other frozen weights a block of their own";
+  let description = [{
+    A block is differentiated once, for all that any call of it needs. Calls whose arguments are frozen in other places therefore call copies of it, so that nothing is
+    computed, saved or kept for weights that stay as they are: with `--freeze=layers\.[01]\.` the first two layers have no backward pass.
+
+    ```mlir
+    graph.program @loss(%a {graph.role = "frozen"}, %b {graph.role = "param"}, %x) { %y = graph.call @layer(%x, %a)  %z = graph.call @layer(%y, %b) .. }
+    // becomes
+    graph.program @loss(%a {graph.role = "frozen"}, %b {graph.role = "param"}, %x) { %y = graph.call @layer(%x, %a)  %z = graph.call @layer_0(%y, %b) .. }
+    ```
+  }];
+  let dependentDialects = ["::p3d::graph::GraphDialect"];
+}
+
 def DifferentiatePass : Pass<"p3d-differentiate", "::mlir::ModuleOp"> {
   let summary = "turn the loss program into a training step";
   let description = [{
