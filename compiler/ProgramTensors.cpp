@@ -63,6 +63,12 @@ Expected<Tensor> p3d::argumentFrom(ProgramOp program, unsigned index, ArrayRef<T
   auto name = program.getArgAttrOfType<mlir::StringAttr>(index, kNameAttr);
   std::string text = name ? name.str() : "arg" + std::to_string(index);
   auto found = llvm::find_if(files, [&](const TensorFile &file) { return file.has(text); });
+  // Gradients are those of the loss itself.
+  if (auto role = program.getArgAttrOfType<mlir::StringAttr>(index, kRoleAttr); found == files.end() && role && role.getValue() == kLossScale) {
+    Tensor one(type);
+    one.floats[0] = 1;
+    return one;
+  }
   if (found == files.end())
     return createStringError(inconvertibleErrorCode(), "no input file has argument '%s'", text.c_str());
   Expected<Tensor> whole = found->read(text, type.getElementType());

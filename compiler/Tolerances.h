@@ -10,7 +10,8 @@ struct Tolerances {
 };
 
 inline constexpr Tolerances kF32Tolerances{1e-6, 1e-5, 1e-5};
-/// For bf16 and f16.
-inline constexpr Tolerances kNarrowTolerances{1e-3, 1e-1, 3e-2};
+inline constexpr Tolerances kBf16Tolerances{1e-3, 1e-1, 3e-2};
+/// Three more bits.
+inline constexpr Tolerances kF16Tolerances{1.3e-4, 1.3e-2, 4e-3};
 
 } // namespace p3d

@@ -146,13 +146,15 @@ private:
 } // namespace
 
 Tolerances p3d::tolerancesOf(ProgramOp program) {
-  bool isNarrow = false;
+  bool hasBf16 = false, hasF16 = false;
   program->getParentOp()->walk([&](mlir::Operation *op) {
     for (mlir::Type type : op->getResultTypes())
-      if (auto tensor = dyn_cast<mlir::RankedTensorType>(type); tensor && isa<mlir::FloatType>(tensor.getElementType()))
-        isNarrow |= tensor.getElementTypeBitWidth() < 32;
+      if (auto tensor = dyn_cast<mlir::RankedTensorType>(type)) {
+        hasBf16 |= tensor.getElementType().isBF16();
+        hasF16 |= tensor.getElementType().isF16();
+      }
   });
-  return isNarrow ? kNarrowTolerances : kF32Tolerances;
+  return hasBf16 ? kBf16Tolerances : hasF16 ? kF16Tolerances : kF32Tolerances;
 }
 
 double p3d::relativeError(const Tensor &found, const Tensor &expected, double smallestNorm) {

@@ -28,7 +28,7 @@ cl::opt<ElementKind>
     element("dtype", cl::desc("type of parameters and activations; of the weights of --map (as they are)"), cl::init(ElementKind::F32), cl::cat(category),
             cl::values(clEnumValN(ElementKind::F32, "f32", "everything in f32 (default)"),
                        clEnumValN(ElementKind::Bf16, "bf16", "sums, norms, softmax and the loss stay f32"),
-                       clEnumValN(ElementKind::F16, "f16", "weights of --map only")));
+                       clEnumValN(ElementKind::F16, "f16", "as bf16; p3d-run then scales the loss")));
 cl::opt<bool> scan("scan", cl::desc("layers as a loop over stacked parameters"), cl::cat(category));
 cl::opt<std::string> outputFile("o", cl::desc("StableHLO text, or the weights of --map"), cl::value_desc("FILE"), cl::init("-"),
                                 cl::cat(category));
@@ -46,12 +46,22 @@ int complain(const Twine &place, StringRef text) {
   return 1;
 }
 
+mlir::Type elementType(mlir::Builder builder) {
+  switch (element) {
+  case ElementKind::F32:
+    return builder.getF32Type();
+  case ElementKind::Bf16:
+    return builder.getBF16Type();
+  case ElementKind::F16:
+    return builder.getF16Type();
+  }
+  llvm_unreachable("a value that --dtype does not list");
+}
+
 int write(const model::Decoder &decoder) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   context.loadDialect<mlir::func::FuncDialect, stablehlo::StableHLODialect, chlo::ChloDialect>();
-  mlir::Builder builder(&context);
-  mlir::Type type = element == ElementKind::F32 ? mlir::Type(builder.getF32Type()) : builder.getBF16Type();
-  auto module = model::writeModel(&context, decoder, {batch, sequence, type}, scan);
+  auto module = model::writeModel(&context, decoder, {batch, sequence, elementType(mlir::Builder(&context))}, scan);
   assert(mlir::succeeded(mlir::verify(*module)));
   std::string error;
   auto file = mlir::openOutputFile(outputFile, &error);
@@ -99,8 +109,6 @@ std::string checkModelFlags() {
     if (*flag < 1 || *flag > INT32_MAX)
       return ("--" + flag->ArgStr + "=" + Twine(*flag) + " is out of range; expected 1 to 2147483647").str();
   }
-  if (element == ElementKind::F16)
-    return "--dtype=f16 is for the weights of --map; models compute in f32 or bf16";
   if (shardSize.getNumOccurrences() > 0)
     return "--shard-size has no effect without --map";
   return "";

@@ -29,6 +29,8 @@ class Elementwise : public mlir::OpTrait::TraitBase<ConcreteType, Elementwise> {
 // Names of the attributes on arguments and results of programs and blocks.
 inline constexpr llvm::StringLiteral kNameAttr = "graph.name";
 inline constexpr llvm::StringLiteral kRoleAttr = "graph.role";
+/// The role, and the name, of the scalar that autodiff adds to a program that computes in f16: the gradient of the loss, with which the backward pass begins.
+inline constexpr llvm::StringLiteral kLossScale = "loss_scale";
 inline constexpr llvm::StringLiteral kGlobalShapeAttr = "graph.global_shape";
 inline constexpr llvm::StringLiteral kPieceOffsetAttr = "graph.piece_offset";
 inline constexpr llvm::StringLiteral kPieceShapeAttr = "graph.piece_shape";

@@ -47,9 +47,9 @@ class Graph_FunctionOp<string mnemonic> : Graph_Op<mnemonic, [
 def Graph_ProgramOp : Graph_FunctionOp<"program"> {
   let summary = "the loss function, and after autodiff the training step";
   let description = [{
-    Arguments carry `graph.name` (the user's name: `params.h0.attn.w`), `graph.role` ("param", "frozen", "input", "buffer", "key"), and, where one
-    parameter of the user comes as several arguments (layers of a stack, q|k|v), `graph.global_shape` (array<i64>, the user's
-    tensor) and `graph.piece_offset` and `graph.piece_shape` (array<i64>, the part that this argument holds, unit dimensions may be dropped in the
+    Arguments carry `graph.name` (the user's name: `params.h0.attn.w`), `graph.role` ("param", "frozen", "input", "buffer", "key", after
+    autodiff "loss_scale"), and, where one parameter of the user comes as several arguments (layers of a stack, q|k|v), `graph.global_shape` (array<i64>, the
+    user's tensor) and `graph.piece_offset` and `graph.piece_shape` (array<i64>, the part that this argument holds, unit dimensions may be dropped in the
     argument's type). Results carry `graph.name`; the first is the loss, the others metrics, after autodiff gradients `grads.*`.
   }];
 }

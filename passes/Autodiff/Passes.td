@@ -27,6 +27,7 @@ def DifferentiatePass : Pass<"p3d-differentiate", "::mlir::ModuleOp"> {
     values) -> gradients of arguments. The program calls the forward blocks in order, the backward blocks in reverse, and returns the loss, the metrics
     and `grads.*` of each float argument of role "param", zero where the loss does not depend on it. Forward ops carry `graph.id`, backward ops
     `graph.of` and `graph.grad_role`: "weight_grad" where neither they nor what they feed are the gradient of a value that depends on inputs.
+    The gradient of the loss is 1; in a program that computes in f16 it is a further argument `loss_scale` of the same role, which multiplies all gradients.
 
     ```mlir
     graph.block @layer(%x: tensor<8x16xf32>, %w: tensor<16x16xf32>) -> tensor<8x16xf32> {

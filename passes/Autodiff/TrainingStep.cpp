@@ -16,6 +16,8 @@ public:
 
 private:
   void callForwardBlocks();
+  bool computesInF16();
+  Value seedOf(Value loss);
   LogicalResult differentiate();
   LogicalResult differentiateCall(CallOp call, ResultGradients d, Gradients &g);
   void addGradientResults(ArrayRef<BlockArgument> parameters);
@@ -70,15 +72,39 @@ LogicalResult TrainingStep::differentiateCall(CallOp call, ResultGradients d, Gr
   return success();
 }
 
+bool TrainingStep::computesInF16() {
+  return program->getParentOp()
+      ->walk([](Operation *op) {
+        auto isF16 = [](Type type) { return cast<RankedTensorType>(type).getElementType().isF16(); };
+        bool computes = isa_and_nonnull<GraphDialect>(op->getDialect()) && llvm::any_of(op->getResultTypes(), isF16);
+        return computes ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// The gradient of the loss: 1, or where it would be rounded to f16, whose range is small, what the run sets.
+Value TrainingStep::seedOf(Value loss) {
+  Value seed;
+  if (computesInF16()) {
+    auto name = builder.getStringAttr(kLossScale);
+    auto attributes = builder.getDictionaryAttr({{builder.getStringAttr(kNameAttr), name}, {builder.getStringAttr(kRoleAttr), name}});
+    unsigned index = program.getNumArguments();
+    program.insertArgument(index, RankedTensorType::get({}, builder.getF32Type()), attributes, program.getLoc());
+    seed = gradients.convert(body.getArgument(index), tensorType(loss).getElementType());
+  } else {
+    seed = gradients.splatLike(loss, 1);
+  }
+  Operation *source = loss.getDefiningOp();
+  if (seed.getDefiningOp() && source)
+    seed.getDefiningOp()->setAttr(kOfAttr, source->getAttr(kIdAttr));
+  return seed;
+}
+
 LogicalResult TrainingStep::differentiate() {
   builder.setInsertionPoint(body.getTerminator());
   Value loss = body.getTerminator()->getOperand(0);
-  if (gradients.wants(loss)) {
-    Value one = gradients.splatLike(loss, 1);
-    if (Operation *source = loss.getDefiningOp())
-      one.getDefiningOp()->setAttr(kOfAttr, source->getAttr(kIdAttr));
-    gradients.add(loss, one);
-  }
+  if (gradients.wants(loss))
+    gradients.add(loss, seedOf(loss));
   auto callRule = [&](CallOp call, ResultGradients d, Gradients &g) { return differentiateCall(call, d, g); };
   return sweepBackward(body, gradients, callRule);
 }

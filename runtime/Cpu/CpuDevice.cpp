@@ -73,7 +73,7 @@ static float *floatsAt(char *arena, int64_t offset) {
 }
 
 void CpuDevice::update(p3d_context &context, const RunOptions &options,
-                       int64_t step, double learningRate,
+                       int64_t number, double learningRate,
                        double gradientScale) {
   const Program &program = context.program;
   char *base = arena();
@@ -92,7 +92,7 @@ void CpuDevice::update(p3d_context &context, const RunOptions &options,
       float *master = stateAt(owned.master, first);
       float *m = stateAt(owned.m, first), *v = stateAt(owned.v, first);
       if (program.optimizer == Optimizer::AdamW)
-        p3d_adamw(param.dtype, values, master, grad, m, v, count, step,
+        p3d_adamw(param.dtype, values, master, grad, m, v, count, number,
                   float(learningRate), float(options.beta1),
                   float(options.beta2), float(options.epsilon), decay,
                   float(gradientScale));

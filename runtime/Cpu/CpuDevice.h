@@ -19,7 +19,7 @@ public:
   void runOrder(const std::function<void()> &order) override { order(); }
   void runTask(const std::function<void()> &task) override { task(); }
   double gradientNorm(p3d_context &context) override;
-  void update(p3d_context &context, const RunOptions &options, int64_t step,
+  void update(p3d_context &context, const RunOptions &options, int64_t number,
               double learningRate, double gradientScale) override;
 
 private:

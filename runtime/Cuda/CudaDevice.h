@@ -24,7 +24,7 @@ public:
   void runOrder(const std::function<void()> &order) override;
   void runTask(const std::function<void()> &task) override;
   double gradientNorm(p3d_context &context) override;
-  void update(p3d_context &context, const RunOptions &options, int64_t step, double learningRate,
+  void update(p3d_context &context, const RunOptions &options, int64_t number, double learningRate,
               double gradientScale) override;
 
   Launches launches() const override;

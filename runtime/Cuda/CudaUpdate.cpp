@@ -56,7 +56,7 @@ double CudaDevice::gradientNorm(p3d_context &context) {
   return std::sqrt(*staged);
 }
 
-void CudaDevice::update(p3d_context &context, const RunOptions &options, int64_t step, double learningRate,
+void CudaDevice::update(p3d_context &context, const RunOptions &options, int64_t number, double learningRate,
                         double gradientScale) {
   const Program &program = context.program;
   context.enterOperation(optimizerName(program.optimizer));
@@ -70,7 +70,7 @@ void CudaDevice::update(p3d_context &context, const RunOptions &options, int64_t
   if (updateTable.tensors == 0)
     return;
   p3d_cuda_step constants =
-      p3d_cuda_adamw_step(step, float(learningRate), float(options.beta1), float(options.beta2), float(gradientScale));
+      p3d_cuda_adamw_step(number, float(learningRate), float(options.beta1), float(options.beta2), float(gradientScale));
   upload(stepConstants, &constants, sizeof(constants));
   auto *onDevice = reinterpret_cast<const p3d_cuda_step *>(stepConstants);
   switch (program.optimizer) {

@@ -23,7 +23,7 @@ struct RowShare {
   bool ofParam = false, ofGrad = false; ///< these, too, are no more than the part
 };
 
-enum class Role { Param, Frozen, Buffer, Key };
+enum class Role { Param, Frozen, Buffer, Key, LossScale };
 enum class InitKind { None, Normal, Zeros, Ones };
 enum class Optimizer { AdamW, Sgd, None };
 enum class Target { Cpu, Cuda };

@@ -25,7 +25,8 @@ constexpr Word<p3d_axis> axisWords[] = {
 constexpr Word<Role> roleWords[] = {{"param", Role::Param},
                                     {"frozen", Role::Frozen},
                                     {"buffer", Role::Buffer},
-                                    {"key", Role::Key}};
+                                    {"key", Role::Key},
+                                    {"loss_scale", Role::LossScale}};
 constexpr Word<InitKind> initWords[] = {{"normal", InitKind::Normal},
                                         {"zeros", InitKind::Zeros},
                                         {"ones", InitKind::Ones}};
@@ -216,6 +217,10 @@ void checkParam(const Program &program, const Param &param) {
   if (param.role == Role::Key &&
       (param.dtype != P3D_UI32 || param.pieceShape != std::vector<int64_t>{2}))
     internalError("description of the program: the random key {} is no ui32[2]",
+                  param.name);
+  if (param.role == Role::LossScale &&
+      (param.dtype != P3D_F32 || !param.pieceShape.empty()))
+    internalError("description of the program: {} is no f32 scalar",
                   param.name);
   int64_t count = localLayout(param, program.mesh, {}).storageCount();
   int64_t chunk = param.share.chunk > 0 ? param.share.chunk : count;

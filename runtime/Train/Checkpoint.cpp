@@ -57,10 +57,11 @@ void CheckpointWriter::awaitLauncher() {
     thread.join();
 }
 
-void CheckpointWriter::save(int64_t step) {
+void CheckpointWriter::save(int64_t step, const SavedProgress &progress) {
   awaitLauncher();
   ++begun;
   copyState();
+  context.area().savedProgress = progress;
   thread = std::thread([this, step] {
     RankArea &area = context.area();
     area.saveFailure[0] = 0;

@@ -1,6 +1,7 @@
 // Checkpoints as the ranks write them: each its own elements of whole tensors, while training goes on. The launcher makes a checkpoint of what they wrote
 // (runtime/tools/p3d-run/Checkpoints.h).
 #pragma once
+#include "runtime/Comm/SharedMemory/Control.h"
 #include "runtime/Train/Parameters.h"
 #include <exception>
 #include <thread>
@@ -27,7 +28,7 @@ public:
 
   /// Copies what this rank owns of the state after `step`, for a thread to write; waits first until the checkpoint before is complete. A failure is told to
   /// the launcher, and training goes on.
-  void save(int64_t step);
+  void save(int64_t step, const SavedProgress &progress);
 
 private:
   /// A range of a file.

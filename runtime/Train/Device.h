@@ -45,10 +45,10 @@ public:
   /// The norm of the whole gradient, the same bits on every rank of the group.
   /// Each element counts once; sums are double.
   virtual double gradientNorm(p3d_context &context) = 0;
-  /// One optimizer step with learning rate `learningRate`, gradients multiplied
-  /// by `gradientScale` first.
+  /// The `number`-th update, from 1, with learning rate `learningRate`, gradients
+  /// multiplied by `gradientScale` first.
   virtual void update(p3d_context &context, const RunOptions &options,
-                      int64_t step, double learningRate,
+                      int64_t number, double learningRate,
                       double gradientScale) = 0;
 
   /// Bytes of the device's memory that were allocated: on a CPU the arena's pages that were touched, on a GPU the arena and

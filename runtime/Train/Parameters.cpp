@@ -9,7 +9,9 @@
 
 namespace p3d {
 
-bool isStored(const Param &param) { return param.role != Role::Key; }
+bool isStored(const Param &param) {
+  return param.role != Role::Key && param.role != Role::LossScale;
+}
 
 static bool canLoad(const Param &param, p3d_dtype fileDType) {
   // A 16-bit parameter with an f32 master can start from either.

@@ -7,7 +7,7 @@
 
 namespace p3d {
 
-/// True for entries that --params supplies (all but random keys).
+/// True for entries that --params supplies: not for what the runtime sets.
 bool isStored(const Param &param);
 
 /// A user error unless `file` has the states that the optimizer of `program`

@@ -34,6 +34,7 @@ const char *scheduleName(LearningRateSchedule schedule) {
 std::string RunOptions::toJson() const {
   return nlohmann::json{{"steps", steps},
                         {"first_step", firstStep},
+                        {"updates", updates},
                         {"data_type", dataOptions.type},
                         {"data_order", dataOptions.order},
                         {"data_seed", dataOptions.seed},
@@ -57,6 +58,11 @@ std::string RunOptions::toJson() const {
                         {"weight_decay", weightDecay},
                         {"momentum", momentum},
                         {"clip", clip},
+                        {"scales_loss", scalesLoss},
+                        {"loss_scale", lossScale.value},
+                        {"loss_scale_is_dynamic", lossScale.isDynamic},
+                        {"loss_scale_good_steps", lossScale.goodSteps},
+                        {"repeats_overflows", repeatsOverflows},
                         {"seed", seed},
                         {"cuda_graph", cudaGraph},
                         {"deterministic", deterministic},
@@ -74,6 +80,7 @@ RunOptions RunOptions::fromJson(const std::string &text) {
   RunOptions options;
   options.steps = j.at("steps");
   options.firstStep = j.at("first_step");
+  options.updates = j.at("updates");
   options.dataOptions = {j.at("data_type"), j.at("data_order"),
                          j.at("data_seed"), j.at("data_map")};
   options.evalData = j.at("eval_data");
@@ -95,6 +102,10 @@ RunOptions RunOptions::fromJson(const std::string &text) {
   options.weightDecay = j.at("weight_decay");
   options.momentum = j.at("momentum");
   options.clip = j.at("clip");
+  options.scalesLoss = j.at("scales_loss");
+  options.lossScale = {j.at("loss_scale"), j.at("loss_scale_is_dynamic"),
+                       j.at("loss_scale_good_steps")};
+  options.repeatsOverflows = j.at("repeats_overflows");
   options.seed = j.at("seed");
   options.cudaGraph = j.at("cuda_graph");
   options.deterministic = j.at("deterministic");

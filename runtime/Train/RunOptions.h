@@ -1,6 +1,7 @@
 // The options of a run, from the launcher to every rank.
 #pragma once
 #include "runtime/Data/Batch.h"
+#include "runtime/Train/LossScale.h"
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@ enum class LearningRateSchedule { Constant, Cosine, Linear, Wsd };
 struct RunOptions {
   int64_t steps = 0;     ///< the number of the last one
   int64_t firstStep = 1; ///< above 1 after what is stored
+  int64_t updates = 0;   ///< before the first step; skipped ones have none
   std::string params, data;
   DataOptions dataOptions;
   std::string evalData;    ///< read in its order, or empty
@@ -25,7 +27,10 @@ struct RunOptions {
   int64_t warmup = 0;
   double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8;
   double weightDecay = 0.1, momentum = 0;
-  double clip = 1; ///< 0: no clipping and no norm
+  double clip = 1; ///< 0: no clipping, and no norm unless the loss is scaled
+  bool scalesLoss = false; ///< the program computes in f16
+  LossScale lossScale;     ///< of the first step
+  bool repeatsOverflows = false; ///< a step whose gradient is not finite, at half the scale
   uint64_t seed = 0;
   bool cudaGraph = false; ///< replay a step as one graph
   bool deterministic = false; ///< only sums whose order is the same on every run

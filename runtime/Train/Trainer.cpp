@@ -19,7 +19,8 @@ Trainer::Trainer(p3d_context &context, const RunOptions &options,
       tasks(tasks), batches(openBatchSource(options.data, options.dataOptions)),
       evaluationBatches(
           openBatchSource(options.evalData, options.dataOptions.inOrder())),
-      checkpoints(context, options), trace(options.traceFds.empty() ? -1 : options.traceFds[size_t(context.rank)]) {}
+      checkpoints(context, options), trace(options.traceFds.empty() ? -1 : options.traceFds[size_t(context.rank)]), updates(options.updates),
+      lossScale(options.lossScale) {}
 
 void Trainer::run() {
   loadParameters();
@@ -44,7 +45,8 @@ void Trainer::loadParameters() {
                     options.seed, context.device);
 }
 
-/// Batch `number` of `source`; random keys are those of `step`.
+/// Batch `number` of `source`; random keys are those of `step`. And the gradient
+/// with which the backward pass begins.
 void Trainer::fillInputs(BatchSource &source, int64_t number, int64_t step) {
   TraceScope traced(context, Phase::Input);
   for (const Input &input : program.inputs) {
@@ -62,6 +64,11 @@ void Trainer::fillInputs(BatchSource &source, int64_t number, int64_t step) {
                            [&](const HostRanges &host) {
                              if (!source.fillKey(param, host[0]))
                                std::memcpy(host[0], key.data(), sizeof(key));
+                           });
+    if (param.role == Role::LossScale)
+      context.device.write({{param.offset, int64_t(sizeof(float))}},
+                           [&](const HostRanges &host) {
+                             storeFloat(P3D_F32, host[0], 0, lossScale.value);
                            });
   }
 }
@@ -99,14 +106,7 @@ void Trainer::runStep(int64_t step) {
   int64_t waitedBefore = context.transport.waitedNs();
   Launches launchedBefore = context.device.launches();
   context.area().step.store(step, std::memory_order_relaxed);
-  context.enterTask("input", 0);
-  context.enterOperation("filling of inputs");
-  context.device.zero({program.zeroOffset, program.zeroBytes});
-  fillInputs(*batches, step, step);
-  context.device.runOrder([this] { runOrder(); });
-  context.enterTask("update", 0);
-  if (step == options.firstStep && options.gradientsFd >= 0)
-    dumpGradients();
+  computeGradient(step);
   update(step, record);
   readResults(record.results);
   record.waitNs = context.transport.waitedNs() - waitedBefore;
@@ -118,21 +118,48 @@ void Trainer::runStep(int64_t step) {
   publish(record);
 }
 
+/// Inputs and the order of a step.
+void Trainer::computeGradient(int64_t step) {
+  context.enterTask("input", 0);
+  context.enterOperation("filling of inputs");
+  context.device.zero({program.zeroOffset, program.zeroBytes});
+  fillInputs(*batches, step, step);
+  context.device.runOrder([this] { runOrder(); });
+  context.enterTask("update", 0);
+}
+
+/// The norm of the gradient of the loss itself, and whether to skip the update:
+/// one that is not finite would destroy every weight. All ranks see the same.
+void Trainer::measureGradient(StepRecord &record) {
+  record.lossScale = options.scalesLoss ? lossScale.value : 0;
+  record.gradNorm = -1;
+  if (options.clip == 0 && !options.scalesLoss)
+    return;
+  record.gradNorm = context.device.gradientNorm(context) / currentLossScale();
+  record.skipped = !std::isfinite(record.gradNorm);
+}
+
 void Trainer::update(int64_t step, StepRecord &record) {
   TraceScope traced(context, Phase::Update);
-  record.learningRate = learningRateAt(options, step);
-  record.gradNorm = -1;
-  double scale = 1;
-  if (options.clip > 0) {
-    record.gradNorm = context.device.gradientNorm(context);
-    // An update with this would destroy every weight; all ranks see the same.
-    record.skipped = !std::isfinite(record.gradNorm);
-    if (record.gradNorm > options.clip)
-      scale = options.clip / record.gradNorm;
+  measureGradient(record);
+  while (options.repeatsOverflows && record.skipped && lossScale.value > 1) {
+    lossScale.update(false);
+    computeGradient(step);
+    measureGradient(record);
   }
+  // Of a step that is skipped nothing is known but that its scale was too large.
+  if (options.gradientsFd >= 0 && !gradientsAreDumped &&
+      !(options.scalesLoss && record.skipped))
+    dumpGradients();
+  record.learningRate = learningRateAt(options, step);
+  double scale = 1 / currentLossScale();
+  if (options.scalesLoss)
+    lossScale.update(!record.skipped);
   if (record.skipped)
     return;
-  context.device.update(context, options, step, record.learningRate, scale);
+  if (options.clip > 0 && record.gradNorm > options.clip)
+    scale *= options.clip / record.gradNorm;
+  context.device.update(context, options, ++updates, record.learningRate, scale);
   for (const OrderEntry &entry : program.afterUpdate)
     context.device.runTask([&] { runTask(entry); });
 }
@@ -205,8 +232,23 @@ void Trainer::publish(const StepRecord &record) {
 
 void Trainer::dumpGradients() {
   context.enterOperation("writing of gradients");
-  writeOwned(program, context.at, context.device, {&gradientTensors},
-             SafetensorsFile(MappedFile(options.gradientsFd, "--dump-grads")));
+  SafetensorsFile file(MappedFile(options.gradientsFd, "--dump-grads"));
+  struct Range {
+    float *data;
+    int64_t count;
+  };
+  std::vector<Range> written;
+  forEachOwned(program, context.at, context.device, {&gradientTensors}, file,
+               [&](const TensorView &view, int64_t offset, int64_t bytes) {
+                 char *data = view.data + offset;
+                 written.push_back({reinterpret_cast<float *>(data),
+                                    bytes / int64_t(sizeof(float))});
+                 return data;
+               });
+  for (const Range &range : written)
+    for (int64_t i = 0; i < range.count; ++i)
+      range.data[i] = float(range.data[i] / currentLossScale());
+  gradientsAreDumped = true;
 }
 
 void Trainer::dumpValues(const OrderEntry &entry) {
@@ -219,7 +261,7 @@ void Trainer::saveCheckpoint(int64_t step) {
   context.enterTask("checkpoint", 0);
   TraceScope traced(context, Phase::Checkpoint);
   context.enterOperation("copying of the state");
-  checkpoints.save(step);
+  checkpoints.save(step, {updates, lossScale.value, lossScale.goodSteps});
 }
 
 void Trainer::exportWeights() {

@@ -23,10 +23,13 @@ private:
   void runTask(const OrderEntry &entry);
   void runOrder();
   void evaluate(int64_t step, StepRecord &record);
+  void computeGradient(int64_t step);
+  void measureGradient(StepRecord &record);
   void dumpGradients();
   void dumpValues(const OrderEntry &entry);
   void runStep(int64_t step);
   void update(int64_t step, StepRecord &record);
+  double currentLossScale() const { return options.scalesLoss ? lossScale.value : 1; }
   void readResults(double (&results)[maxResults]);
   void publish(const StepRecord &record);
   void saveCheckpoint(int64_t step);
@@ -39,6 +42,9 @@ private:
   std::unique_ptr<BatchSource> batches, evaluationBatches;
   CheckpointWriter checkpoints;
   Trace trace;
+  int64_t updates;
+  LossScale lossScale;
+  bool gradientsAreDumped = false;
 };
 
 } // namespace p3d

@@ -322,7 +322,6 @@ def check_refusals():
     refused("error: --shard-size=-1: expected a size such as 5GiB", "--map=in.safetensors", *to, "--shard-size=-1")
     refused("error: which model? give a CONFIG.json, or weights with --map", "--batch=2", "--seq=8")
     refused("error: --batch=N is missing", CONFIGS["llama"], "--seq=8")
-    refused("error: --dtype=f16 is for the weights of --map; models compute in f32 or bf16", CONFIGS["llama"], "--batch=2", "--seq=8", "--dtype=f16")
     refused("error: --shard-size has no effect without --map", CONFIGS["llama"], "--batch=2", "--seq=8", "--shard-size=1KiB")
     no_leftovers()
 

@@ -14,7 +14,7 @@ using namespace p3d;
 
 static const char usage[] =
     "usage: check-golden --golden=FILE --params=FILE --log=FILE --grads=FILE "
-    "[--export=FILE] [--limits=f32|bf16] [--steps=N]\n\n"
+    "[--export=FILE] [--limits=f32|bf16|f16] [--steps=N]\n\n"
     "Compares the log, the gradients and the exported parameters of a run of "
     "N steps (all\nof the golden file: 10) with the golden file; prints one "
     "line, exit code 1 if a limit is\nexceeded.\n";
@@ -30,7 +30,8 @@ struct Limits {
 };
 const Limits limitsTable[] = {
     {"f32", kF32Tolerances, 1e-4},
-    {"bf16", kNarrowTolerances, 1e-2},
+    {"bf16", kBf16Tolerances, 1e-2},
+    {"f16", kF16Tolerances, 3e-3},
 };
 /// A gradient is compared relative to its own norm, or to this part of the norm
 /// of all gradients if that is more: some gradients are zero in exact
@@ -253,7 +254,7 @@ Arguments readArguments(int argc, char **argv) {
       std::find_if(std::begin(limitsTable), std::end(limitsTable),
                    [&](const Limits &limit) { return limits == limit.name; });
   if (row == std::end(limitsTable))
-    userError("--limits={}: expected f32 or bf16", limits);
+    userError("--limits={}: expected f32, bf16 or f16", limits);
   arguments.limits = row;
   if (!steps.empty())
     arguments.steps = std::stoul(steps);

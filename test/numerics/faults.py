@@ -4,10 +4,13 @@
 Each row is a model and a mesh on which the fault would show: a gradient that a rank kept for itself, a norm counted twice, a layer that was never
 built, a mean of means. The comparison is table.py's: loss, every gradient, the norm, ten steps and the trained weights.
 """
+import json
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
-from table import Row, try_row
+from table import INPUTS, Row, try_row
 
 FAULTS = [
     # Gradients and layouts under tp.
@@ -47,6 +50,33 @@ FAULTS = [
     ("a stack of layers is split by layer and put together again", "llama_tiny_scan", "2x4x1", 2),
 ]
 
+# Of a model that computes in 16 bits.
+REDUCTIONS = [
+    ("bf16", "1x1x2", "--microbatches=4"),
+    ("bf16", "4x1x2", "--sequence-parallel=on"),
+    ("bf16", "2x2x2", "--schedule=zb-h1 --zero=1"),
+    ("bf16", "1x2x4", "--zero=2"),
+    ("bf16", "2x1x4", "--zero=3"),
+    ("f16", "2x2x2", "--zero=2 --sequence-parallel=on"),
+]
+
+
+def try_reduction(build, kind, mesh, flags):
+    """Whether all that is summed for the update is summed in f32, unless it was asked for otherwise."""
+    place = build / "numerics" / "reductions"
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir(parents=True)
+    (place / "model.mlir").write_text((INPUTS / "llama_tiny_bf16.mlir").read_text().replace("bf16", kind))
+    found = {}
+    for reduced in ("f32", "bf16"):
+        subprocess.run([build / "bin/p3dc", place / "model.mlir", f"--mesh={mesh}", *flags.split(), f"--grad-reduce={reduced}", "-o", place / "out"], check=True, stdout=subprocess.DEVNULL)
+        collectives = json.loads((place / "out/manifest.json").read_text())["collectives"]
+        # Sums over replicas, and those over tp, the stages and the norm that the update needs.
+        found[reduced] = {c["dtype"] for c in collectives if c["kind"] in ("all_reduce", "reduce_scatter") and (c["axis"] in ("dp", "tied") or c["phase"] == "update")}
+    fine = found["f32"] == {"f32"} and "bf16" in found["bf16"]
+    print(f"{'ok  ' if fine else 'FAIL'} llama in {kind}, {mesh} {flags}: reduced in {sorted(found['f32'])}, with --grad-reduce=bf16 in {sorted(found['bf16'])}", flush=True)
+    return fine
+
 
 def main():
     build = Path(sys.argv[1])
@@ -54,6 +84,8 @@ def main():
     for fault, model, mesh, microbatches, *flags in FAULTS:
         print(f"-- {fault}")
         results.append(try_row(Row(model, mesh, microbatches, flags=" ".join(flags)), build))
+    print("-- gradients are summed in f32 where values are of 16 bits")
+    results += [try_reduction(build, *case) for case in REDUCTIONS]
     print(f"{len(results)} rows, {results.count(True)} as expected, {results.count(False)} not")
     sys.exit(0 if all(results) else 1)
 

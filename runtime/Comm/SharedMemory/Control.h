@@ -95,9 +95,17 @@ struct LateWait {
   char transfer[textBytes]; ///< what it is
 };
 
+/// What a checkpoint holds beside tensors.
+struct SavedProgress {
+  int64_t updates; ///< of the optimizer: steps that were not skipped
+  double lossScale; ///< of the next step
+  int64_t goodSteps; ///< at this scale
+};
+
 struct StepRecord {
   int64_t step, startNs, endNs, waitNs;
-  double learningRate, gradNorm; ///< gradNorm is -1 with clipping off
+  double learningRate, gradNorm; ///< gradNorm is -1 if it was not computed
+  double lossScale;              ///< 0 where the loss is not scaled
   double results[maxResults];
   double evaluation[maxResults]; ///< means over the second file, if isEvaluated
   int64_t evaluationNs;          ///< behind endNs
@@ -126,6 +134,7 @@ struct alignas(4096) RankArea {
   StepRecord records[stepRing];
   // The last step whose state this rank has written for a checkpoint, or failed to.
   std::atomic<int64_t> saved;
+  SavedProgress savedProgress; ///< behind that step
   char saveFailure[1024]; ///< empty if it was written
   // Transfers. A word counts events and is what its owner sleeps on.
   alignas(64) std::atomic<uint32_t> inbox;

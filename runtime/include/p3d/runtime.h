@@ -50,7 +50,7 @@ extern const p3d_task p3d_tasks[];    /* in the order of the program's "tasks" *
  *                                            gradients are sharded over dp
  *   "tied_groups":[{"stages":[0,3]}],        copies of one parameter; the group of a rank has its tp and dp coordinates.
  *                                            Several with the same stages are told apart by their order in the list
- *   "params":[{"name":"params.h0.attn.wqkv", "role":"param|frozen|buffer|key", "dtype":"f32",
+ *   "params":[{"name":"params.h0.attn.wqkv", "role":"param|frozen|buffer|key|loss_scale", "dtype":"f32",
  *      "global_shape":[32,96],               the tensor as files hold it
  *      "piece_offset":[0,0], "piece_shape":[32,32],   the part of it that this entry holds (global coordinates); a
  *                                            parameter may come in several pieces: layers of a stack, q|k|v
@@ -67,7 +67,9 @@ extern const p3d_task p3d_tasks[];    /* in the order of the program's "tasks" *
  *      "master":O,                           f32 master of a 16-bit parameter, -1 if absent
  *      "decay":true,                         weight decay applies (rank of global_shape >= 2)
  *      "counts_in_norm":true,                false for the copies of a tied parameter that another stage counts
- *      "init":{"kind":"normal|zeros|ones","std":0.02} }],   absent: only --params can give it. A key is ui32[2]
+ *      "init":{"kind":"normal|zeros|ones","std":0.02} }],   absent: only --params can give it. A key is ui32[2], a
+ *                                            loss_scale f32[]: the runtime sets both before a step. Gradients come
+ *                                            multiplied by the latter, and are divided by it
  *   "inputs":[{"name":"batch.tokens","dtype":"i32","global_shape":[8,16],"batch_dim":0 or -1, "offset":O,
  *      "index_limit":V or 0 }],              rows of this replica: [dp*B/dpsize, ...) along batch_dim, all microbatches
  *                                            in order; values of an index input must lie in [-V, V)

@@ -143,6 +143,14 @@ Optimizer Build::optimizer() const {
   return Optimizer::None;
 }
 
+bool Build::scalesLoss() const {
+  for (const Program *program : programs)
+    for (const Param &param : program->params)
+      if (param.role == Role::LossScale)
+        return true;
+  return false;
+}
+
 int64_t Build::tokensPerStep() const {
   int64_t tokens = 0;
   for (const Program *program : programs)

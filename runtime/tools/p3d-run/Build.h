@@ -19,6 +19,8 @@ struct Build {
   std::vector<const Program *> distinctPrograms() const;
   /// That of the stages that have one: a stage may have nothing to update.
   Optimizer optimizer() const;
+  /// Whether the gradient of the loss is what a run sets: the program computes in f16.
+  bool scalesLoss() const;
   /// Known to the stages that have inputs.
   int64_t tokensPerStep() const;
 

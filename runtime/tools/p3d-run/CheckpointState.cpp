@@ -69,7 +69,9 @@ public:
     return in[name];
   }
   std::string text(const char *name) const { return field(object, name, &json::is_string, "text"); }
+  bool has(const char *name) const { return object.contains(name); }
   int64_t number(const char *name) const { return field(object, name, &json::is_number_integer, "whole number").get<int64_t>(); }
+  double real(const char *name) const { return field(object, name, &json::is_number, "number").get<double>(); }
 
   void checkFiles() const {
     const json &files = field(object, "files", &json::is_object, "object");
@@ -113,6 +115,11 @@ int64_t completeCheckpoint(const std::string &directory, const CheckpointState &
   json object = {{"version", kVersion}, {"step", state.step},           {"tokens", state.tokens},
                  {"seed", state.seed},  {"model", state.model},         {"optimizer", state.optimizer},
                  {"data", state.data},  {"data_bytes", state.dataBytes}, {"files", files}};
+  object["updates"] = state.updates;
+  if (state.lossScale > 0) {
+    object["loss_scale"] = state.lossScale;
+    object["loss_scale_good_steps"] = state.goodSteps;
+  }
   object["checksum"] = checksum(signedText(object));
   writeWhole(directory + "/state.json", object.dump(1) + "\n");
   return bytes;
@@ -124,6 +131,11 @@ CheckpointState checkCheckpoint(const std::string &directory) {
   state.step = file.number("step");
   state.tokens = file.number("tokens");
   state.seed = uint64_t(file.number("seed"));
+  state.updates = file.has("updates") ? file.number("updates") : state.step;
+  if (file.has("loss_scale")) {
+    state.lossScale = file.real("loss_scale");
+    state.goodSteps = file.number("loss_scale_good_steps");
+  }
   state.model = file.text("model");
   state.optimizer = file.text("optimizer");
   state.data = file.text("data");

@@ -7,6 +7,9 @@ namespace p3d {
 
 struct CheckpointState {
   int64_t step = 0, tokens = 0; ///< trained on, from the first step
+  int64_t updates = 0;          ///< of the optimizer: steps that were not skipped
+  double lossScale = 0;         ///< of the next step; 0 where the loss is not scaled
+  int64_t goodSteps = 0;        ///< in a row at this scale
   uint64_t seed = 0;
   std::string model, optimizer;
   std::string data;      ///< the name of the file, and

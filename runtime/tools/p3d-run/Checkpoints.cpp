@@ -95,7 +95,7 @@ void Checkpoints::begin(const Control &control) {
   isDone.store(false);
   thread = std::thread([this, &control, failure] {
     try {
-      outcome = complete(*running, failure);
+      outcome = complete(control, *running, failure);
       this->failure.clear();
     } catch (const std::exception &error) {
       this->failure = error.what();
@@ -128,7 +128,7 @@ std::vector<Checkpoints::News> Checkpoints::poll(const Control &control, bool wa
   return news;
 }
 
-std::string Checkpoints::complete(int64_t step, const std::string &failure) const {
+std::string Checkpoints::complete(const Control &control, int64_t step, const std::string &failure) const {
   std::string unfinished = unfinishedCheckpoint(options.saveDirectory, step), name = kPrefix + std::to_string(step);
   try {
     if (!failure.empty())
@@ -136,6 +136,11 @@ std::string Checkpoints::complete(int64_t step, const std::string &failure) cons
     CheckpointState state;
     state.step = step;
     state.tokens = step * build.tokensPerStep();
+    // Ranks wait with the next one until this is complete; all have the same.
+    const SavedProgress &progress = control.rank(0).savedProgress;
+    state.updates = progress.updates;
+    state.lossScale = options.scalesLoss ? progress.lossScale : 0;
+    state.goodSteps = progress.goodSteps;
     state.seed = options.seed;
     state.model = build.any().model;
     state.optimizer = optimizerName(build.optimizer());

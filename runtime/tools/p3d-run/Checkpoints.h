@@ -35,7 +35,7 @@ public:
 private:
   void begin(const Control &control);
   News end();
-  std::string complete(int64_t step, const std::string &failure) const;
+  std::string complete(const Control &control, int64_t step, const std::string &failure) const;
   void giveName(const std::string &unfinished, const std::string &name) const;
   void removeOld(int64_t step) const;
   std::vector<int64_t> savedSteps() const;

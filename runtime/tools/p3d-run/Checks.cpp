@@ -77,6 +77,7 @@ static void checkDataMap(const Build &build, const RunOptions &options) {
 void checkInputs(const Build &build, CommandLine &line, bool isRoot) {
   checkMemory(build);
   line.run.dataOptions.seed = line.run.seed;
+  line.run.scalesLoss = build.scalesLoss();
   std::unique_ptr<SafetensorsFile> params;
   if (!line.run.params.empty())
     params = std::make_unique<SafetensorsFile>(line.run.params);
@@ -111,6 +112,9 @@ void resume(CommandLine &line, const Build &build) {
               directory, state.optimizer, optimizer, state.optimizer, directory);
   line.run.seed = state.seed;
   line.run.firstStep = state.step + 1;
+  line.run.updates = state.updates;
+  if (line.run.lossScale.isDynamic && state.lossScale > 0)
+    line.run.lossScale = {state.lossScale, true, state.goodSteps};
   line.run.params = directory + "/params.safetensors";
   line.run.optimizerState = directory + "/optimizer.safetensors";
   fmt::print("resumed from {}, step {}\n", directory, state.step);

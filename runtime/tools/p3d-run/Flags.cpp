@@ -10,8 +10,9 @@
 namespace p3d {
 namespace {
 
-/// Which optimizer or target has to be compiled in for a flag to mean anything.
-enum class Needs { Nothing, AnyOptimizer, AdamW, Sgd, Cpu, Cuda };
+/// Which optimizer, target or type has to be compiled in for a flag to mean
+/// anything.
+enum class Needs { Nothing, AnyOptimizer, AdamW, Sgd, Cpu, Cuda, F16 };
 
 struct Flag {
   const char *name;
@@ -158,10 +159,22 @@ const Flag flags[] = {
        line.run.momentum = readNumber(flag, text, 0, 1);
      }},
     {"clip", "X",
-     "largest norm of the whole gradient; 0 neither clips nor computes it (1)",
+     "largest norm of the whole gradient; 0 neither clips nor, unless the loss "
+     "is scaled, computes it (1)",
      Needs::Nothing,
      [](CommandLine &line, const Flag &flag, const std::string &text) {
        line.run.clip = readNumber(flag, text, 0, huge);
+     }},
+    {"loss-scale", "dynamic|X",
+     "factor on the loss of a program that computes in f16, so that small "
+     "gradients are not rounded to zero; a step whose gradient overflows is "
+     "skipped, and dynamic halves it then, from 65536, and doubles it after 2000 "
+     "steps without one (dynamic)",
+     Needs::F16,
+     [](CommandLine &line, const Flag &flag, const std::string &text) {
+       line.run.lossScale.isDynamic = text == "dynamic";
+       if (text != "dynamic")
+         line.run.lossScale.value = readNumber(flag, text, 1, huge);
      }},
     {"seed", "N", "seed of the parameters and of random keys (0)",
      Needs::Nothing,
@@ -359,9 +372,15 @@ CommandLine parseCommandLine(const std::vector<std::string> &arguments) {
   return line;
 }
 
-void checkFlagsApply(const CommandLine &line, Optimizer optimizer,
-                     Target target) {
+void checkFlagsApply(const CommandLine &line, const Build &build) {
+  Optimizer optimizer = build.optimizer();
+  Target target = build.any().target;
   for (const Flag &flag : flags) {
+    if (flag.needs == Needs::F16 && !build.scalesLoss() &&
+        line.given.count(flag.name))
+      userError("--{} has no effect: the program computes nothing in f16, and "
+                "the range of its gradients needs no scale; leave it out",
+                flag.name);
     if (flag.needs == Needs::Cuda && target != Target::Cuda &&
         line.given.count(flag.name))
       userError("--{} has no effect: the program was compiled with "
@@ -376,6 +395,7 @@ void checkFlagsApply(const CommandLine &line, Optimizer optimizer,
     case Needs::Nothing:
     case Needs::Cpu:
     case Needs::Cuda:
+    case Needs::F16:
       break;
     case Needs::AnyOptimizer:
       applies = optimizer != Optimizer::None;

@@ -1,8 +1,8 @@
 // The command line of p3d-run: one table of flags, from which parsing, checking
 // and --help come.
 #pragma once
-#include "runtime/Program/Program.h"
 #include "runtime/Train/RunOptions.h"
+#include "runtime/tools/p3d-run/Build.h"
 #include <set>
 #include <string>
 #include <vector>
@@ -24,9 +24,8 @@ struct CommandLine {
 /// A user error for anything that is not in the table or has no sound value.
 CommandLine parseCommandLine(const std::vector<std::string> &arguments);
 
-/// A user error for a flag that has no effect with this optimizer or target.
-void checkFlagsApply(const CommandLine &line, Optimizer optimizer,
-                     Target target);
+/// A user error for a flag that has no effect with these programs.
+void checkFlagsApply(const CommandLine &line, const Build &build);
 
 std::string helpText();
 

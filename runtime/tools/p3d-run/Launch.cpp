@@ -224,7 +224,7 @@ void Run::endWhatIsDone() {
   if (progress)
     progress->readSteps();
   readCheckpoints(false);
-  if (outputs.gradients && stepsReported() >= line.run.firstStep) {
+  if (outputs.gradients && progress->hasGradient()) {
     outputs.gradients->commit();
     outputs.gradients.reset();
   }
@@ -282,7 +282,7 @@ void Run::run() {
   if (checkpoints && !checkpoints->isLastSaved())
     userError("--save={}: the state after the last step was not saved", line.run.saveDirectory);
   if (outputs.gradients)
-    outputs.gradients->commit();
+    userError("--dump-grads={}: in no step the gradient was finite; more --steps let --loss-scale fall further", line.gradientsPath);
   if (outputs.weights)
     outputs.weights->commit();
   if (outputs.trace)
@@ -365,7 +365,7 @@ static Ending launchOnce(CommandLine &line, const Placement &placement, const Bu
 static int launch(const CommandLine &given, const Placement &placement, const Build &build) {
   constexpr int kTries = 3;
   checkParts(build, given, placement);
-  checkFlagsApply(given, build.optimizer(), build.any().target);
+  checkFlagsApply(given, build);
   int signalFd = makeSignalFd();
   std::string start = given.resume;
   for (int failures = 1;; ++failures) {

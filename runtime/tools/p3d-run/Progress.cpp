@@ -73,6 +73,8 @@ void Progress::readSteps() {
     print(report);
     if (logFile)
       log(report);
+    // As Trainer decides.
+    gradientIsWritten |= !(report.lossScale > 0 && report.skipped);
     last = std::move(report);
   }
 }
@@ -86,6 +88,7 @@ StepReport Progress::gather(uint32_t index) {
     report.step = record.step;
     report.gradNorm = record.gradNorm;
     report.learningRate = record.learningRate;
+    report.lossScale = record.lossScale;
     report.skipped = record.skipped;
     if (record.launches.kernels > report.launches.kernels)
       report.launches = record.launches;
@@ -163,6 +166,8 @@ void Progress::print(const StepReport &report) {
   text += timeLeft(stepsRead, steps - report.step, double(lastEndNs - firstStartNs) / 1e9);
   if (report.skipped)
     text += "  skipped: the gradient is not finite";
+  if (report.skipped && report.lossScale > 0)
+    text += fmt::format(" with --loss-scale={:.6g}", report.lossScale);
   // A skipped step and an evaluation stay visible on a terminal too.
   lineIsOpen = terminal && !report.skipped && report.evaluation.empty();
   std::string line =
@@ -191,6 +196,8 @@ void Progress::log(const StepReport &report) {
   if (report.gradNorm >= 0 || report.skipped)
     object["grad_norm"] = number(report.gradNorm);
   object["lr"] = report.learningRate;
+  if (report.lossScale > 0)
+    object["loss_scale"] = report.lossScale;
   object["tokens"] = report.step * tokens;
   object["step_ms"] = report.milliseconds;
   object["tokens_per_s"] = tokensPerSecond(report, tokens);

@@ -13,6 +13,7 @@ struct StepReport {
   int64_t step = 0;
   double gradNorm = -1; ///< -1 if it was not computed
   double learningRate = 0;
+  double lossScale = 0; ///< 0 where the loss is not scaled
   bool skipped = false;
   std::vector<std::pair<std::string, double>> results; ///< first: the loss
   std::vector<std::pair<std::string, double>> evaluation; ///< none: was not
@@ -37,6 +38,8 @@ public:
   /// Reports every step that all ranks have done.
   void readSteps();
   int64_t stepsReported() const { return last.step; }
+  /// Whether ranks have written the gradient of a step.
+  bool hasGradient() const { return gradientIsWritten; }
   const StepReport &lastStep() const { return last; }
   const Stragglers &slowRanks() const { return stragglers; }
   /// A line of its own between those of steps.
@@ -58,7 +61,7 @@ private:
   const int64_t steps;
   std::string logPath;
   std::FILE *logFile = nullptr;
-  bool terminal, lineIsOpen = false;
+  bool terminal, lineIsOpen = false, gradientIsWritten = false;
   StepReport last;
   Stragglers stragglers;
   int64_t lastEndNs = 0, firstStartNs = 0, stepsRead = 0;

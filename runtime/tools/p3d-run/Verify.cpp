@@ -99,6 +99,7 @@ Verification::Verification(const Build &build, RunOptions &options)
   values = makeFile("values", valueTensors(programs));
   writeInputs();
   options.steps = 1;
+  options.repeatsOverflows = true;
   // The parameters of the step are written after it.
   options.learningRate = options.minLearningRate = 0;
   options.exportFd = parameters->fd();

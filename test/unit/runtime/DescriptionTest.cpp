@@ -96,6 +96,8 @@ TEST(Description, Faults) {
                 "params.w is sharded over dp, which norm_axes leaves out"},
            Case{R"({"params":{"role":"key"}})",
                 "the random key params.w is no ui32[2]"},
+           Case{R"({"params":{"role":"loss_scale"}})",
+                "params.w is no f32 scalar"},
            Case{R"({"inputs":{"global_shape":[5,2]}})",
                 "the batch dimension of batch.x cannot be cut over dp"},
            Case{R"({"order":[[1,0,0]]})", "the order names task 1 and slot 0"},

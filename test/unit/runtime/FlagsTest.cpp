@@ -81,6 +81,7 @@ TEST(Flags, EachDoesSomething) {
       {"keep-last", "Checkpoint.GoesOnWithTheSameBits"},
       {"resume", "Checkpoint.GoesOnWithTheSameBits"},
       {"elastic", "Checkpoint.RestartsAfterAFailure"},
+      {"loss-scale", "numerics.loss_scale"},
       {"momentum", "refused here: the toy is compiled with AdamW"},
       {"ranks-per-host", "Cluster.HostByHostGivesTheSame"},
       {"threads", "driver/threads.test"},

@@ -82,6 +82,11 @@ TEST(Refusals, CommandLines) {
   expectRefusal(toy, "--steps=3 --momentum=0.9",
                 "--momentum has no effect: the program was compiled with "
                 "--optimizer=adamw");
+  expectRefusal(toy, "--steps=3 --loss-scale=1024",
+                "--loss-scale has no effect: the program computes nothing in f16, "
+                "and the range of its gradients needs no scale; leave it out");
+  expectRefusal(toy, "--steps=3 --loss-scale=0.5",
+                "--loss-scale=0.5: expected a number from 1 to 1e+30");
   expectRefusal(toy, "--steps=3 --min-lr=0.0001",
                 "--min-lr has no effect with --lr-schedule=constant");
   expectRefusal(toy, "--steps=3 --lr-schedule=cosine --min-lr=1",

@@ -5,6 +5,7 @@
 #include "runtime/Data/TokenFile.h"
 #include "runtime/Error.h"
 #include "runtime/Program/Layout.h"
+#include "runtime/Train/LossScale.h"
 #include "runtime/Train/Parameters.h"
 #include "runtime/Train/Random.h"
 #include "runtime/Train/RunOptions.h"
@@ -51,6 +52,45 @@ std::vector<float> wholeTensor(const Mesh &mesh, std::vector<Param> pieces) {
     }
   }
   return whole;
+}
+
+TEST(LossScale, IsHalvedWhereAGradientOverflowsAndDoubledAfter2000StepsWithout) {
+  LossScale scale;
+  scale.update(false);
+  EXPECT_EQ(scale.value, 32768);
+  for (int step = 1; step < 2000; ++step)
+    scale.update(true);
+  EXPECT_EQ(scale.value, 32768);
+  EXPECT_EQ(scale.goodSteps, 1999);
+  scale.update(true);
+  EXPECT_EQ(scale.value, 65536);
+  EXPECT_EQ(scale.goodSteps, 0);
+  // Steps in a row count.
+  for (int step = 1; step < 2000; ++step)
+    scale.update(true);
+  scale.update(false);
+  scale.update(true);
+  EXPECT_EQ(scale.value, 32768);
+  EXPECT_EQ(scale.goodSteps, 1);
+}
+
+TEST(LossScale, HasALeastAndALargestValue) {
+  LossScale scale;
+  for (int step = 0; step < 40; ++step)
+    scale.update(false);
+  EXPECT_EQ(scale.value, 1);
+  for (int step = 0; step < 2000 * 200; ++step)
+    scale.update(true);
+  EXPECT_EQ(scale.value, std::ldexp(1.0, 127));
+  EXPECT_TRUE(std::isfinite(float(scale.value)));
+}
+
+TEST(LossScale, ThatIsGivenStays) {
+  LossScale scale{8, false, 0};
+  scale.update(false);
+  for (int step = 0; step < 5000; ++step)
+    scale.update(true);
+  EXPECT_EQ(scale.value, 8);
 }
 
 TEST(Initialisation, DoesNotDependOnTheSharding) {
