@@ -1,13 +1,24 @@
-// A rank of the CPU target: arenas that all ranks map, and a transport over
-// them.
+// A rank of the CPU target: arenas that all ranks of a host map, and a transport
+// over them.
 #include "runtime/Rank.h"
 #include "kernels/Kernels.h"
-#include "runtime/Comm/SharedMemory/SharedMemoryTransport.h"
+#include "runtime/Comm/Hosts/HostsTransport.h"
 #include "runtime/Context.h"
 #include "runtime/Cpu/CpuDevice.h"
 #include "runtime/Train/Trainer.h"
 
 namespace p3d {
+
+static std::unique_ptr<Transport>
+makeTransport(const Program &program, int rank, const Control &control,
+              Arenas &arenas, int64_t timeoutNs) {
+  for (int other = 0; other < control.worldSize(); ++other)
+    if (!control.shareMemory(rank, other))
+      return std::make_unique<HostsTransport>(program, rank, control, arenas,
+                                              timeoutNs);
+  return std::make_unique<SharedMemoryTransport>(program, rank, control, arenas,
+                                                 timeoutNs);
+}
 
 void runRank(const Control &control, int rank) {
   ControlHeader &header = control.header();
@@ -16,12 +27,12 @@ void runRank(const Control &control, int rank) {
       std::string(header.options, size_t(header.optionsBytes)));
   Arenas arenas(rank, std::vector<int>(header.arenaFds,
                                        header.arenaFds + header.worldSize));
-  SharedMemoryTransport transport(program, rank, control, arenas,
-                                  int64_t(options.timeoutSeconds * 1e9));
+  std::unique_ptr<Transport> transport = makeTransport(
+      program, rank, control, arenas, int64_t(options.timeoutSeconds * 1e9));
   CpuDevice device(arenas);
   p3d_set_threads(options.threads);
   p3d_context context{program, rank,   program.mesh.coordinates(rank),
-                      control, device, transport};
+                      control, device, *transport};
   if (program.mesh.size() != control.worldSize() ||
       context.at.pp != program.stage)
     internalError("the program of stage {} was started as rank {} of {}",

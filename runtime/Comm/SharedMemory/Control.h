@@ -115,14 +115,23 @@ struct StepRecord {
   int64_t memoryBytes; ///< of the arena, in use
 };
 
+/// Where a rank is to be found by ranks of other hosts; written before any is started.
+struct Endpoint {
+  int32_t launcher; ///< ranks of the same one share memory
+  int32_t port, listeningFd; ///< the descriptor only where the rank is
+  char address[64];
+};
+
 struct alignas(4096) RankArea {
   // Where the rank is.
   std::atomic<int64_t> step;
   std::atomic<uint32_t> activity;
   std::atomic<int32_t> waitsFor; ///< rank, for Receiving and AwaitingReceiver
   std::atomic<int64_t> mb;
+  std::atomic<int64_t> heardNs; ///< when its launcher, of another host, last said where it is; else 0
   char task[textBytes], operation[textBytes];
   std::atomic<int32_t> pid;
+  Endpoint endpoint;
   /// The device, by a name that no other of its host has; written before
   /// isReady.
   char host[textBytes], device[textBytes];
@@ -147,6 +156,7 @@ struct alignas(4096) RankArea {
 
 struct alignas(4096) ControlHeader {
   uint64_t magic, bytes;
+  uint64_t run; ///< the same for all launchers of this run, and for no other
   int32_t worldSize, eventFd;
   std::atomic<uint32_t> failed; ///< 0 no, 1 being written, 2 readable
   int32_t failedRank, failureCode;
@@ -181,6 +191,9 @@ public:
   /// Records the first failure of the run; later ones are consequences.
   void reportFailure(int rank, ExitCode code, const std::string &text,
                      const LateWait &late = {}) const;
+  bool shareMemory(int one, int other) const {
+    return rank(one).endpoint.launcher == rank(other).endpoint.launcher;
+  }
   /// Lets the launcher look at what has changed.
   void wakeLauncher() const;
 

@@ -1,6 +1,7 @@
 // Reads the published state of all ranks and finds the one that does not wait
 // for anybody.
 #include "runtime/Comm/SharedMemory/Diagnosis.h"
+#include "runtime/Comm/SharedMemory/Wait.h"
 #include <algorithm>
 #include <cstdio>
 
@@ -53,9 +54,30 @@ std::string describePlace(const Control &control, int rank) {
   return text;
 }
 
+/// Seconds for which the host of a rank of another launcher has said nothing of it.
+static double silence(const Control &control, int rank) {
+  int64_t heardNs = control.rank(rank).heardNs.load(std::memory_order_relaxed);
+  return heardNs ? double(monotonicNs() - heardNs) / 1e9 : 0;
+}
+
+/// Several signs of life that have not come.
+static bool isSilent(const Control &control, int rank) {
+  return silence(control, rank) > 2;
+}
+
 std::string describeRank(const Control &control, int rank) {
+  const RankArea &area = control.rank(rank);
+  std::string name = fmt::format("rank {}", rank);
+  if (area.endpoint.port != 0)
+    name += fmt::format(" on {}", area.host);
+  bool isElsewhere = area.endpoint.port != 0 && area.endpoint.listeningFd < 0;
+  if (isElsewhere && area.heardNs.load(std::memory_order_relaxed) == 0)
+    return name + ", whose place is known on the host of rank 0 only";
   std::string text =
-      fmt::format("rank {} is {}", rank, describePlace(control, rank));
+      fmt::format("{} is {}", name, describePlace(control, rank));
+  if (isSilent(control, rank))
+    return text + fmt::format(", as was heard {:.0f} s ago, and nothing since",
+                              silence(control, rank));
   if (isStopped(control.rank(rank).pid.load(std::memory_order_relaxed)))
     return text + ", and its process is stopped by a signal";
   return text + ", " + activityText(activityOf(control, rank));
@@ -64,6 +86,7 @@ std::string describeRank(const Control &control, int rank) {
 static bool isIn(const Control &control, int rank, const Call &call) {
   const Call &other = control.rank(rank).call;
   return activityOf(control, rank) == Activity::InCollective &&
+         !isSilent(control, rank) &&
          other.communicator == call.communicator &&
          other.sequence == call.sequence;
 }
@@ -83,7 +106,7 @@ static std::vector<int> membersOf(const Program &program, int rank,
 /// The rank that `rank` waits for, or -1 if it waits for none.
 static int next(const Control &control, const Program &program, int rank) {
   Activity activity = activityOf(control, rank);
-  if (isStopped(control.rank(rank).pid))
+  if (isStopped(control.rank(rank).pid) || isSilent(control, rank))
     return -1;
   if (activity == Activity::Receiving || activity == Activity::AwaitingReceiver)
     return control.rank(rank).waitsFor.load(std::memory_order_relaxed);
@@ -157,6 +180,13 @@ std::string describeLate(const Control &control, const Program &program,
                      head(control, rank, late.timeoutNs), late.transfer,
                      late.peer, rank, late.peer,
                      followChain(control, program, late.peer));
+}
+
+void failLate(const Control &control, const Program &program, int rank,
+              const LateWait &late, const std::string &more) {
+  std::string text = describeLate(control, program, rank, late) + more;
+  control.reportFailure(rank, ExitCode::RankFailure, text, late);
+  throw Error(ExitCode::RankFailure, text);
 }
 
 } // namespace p3d

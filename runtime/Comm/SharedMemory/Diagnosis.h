@@ -21,4 +21,10 @@ LateWait lateTransfer(int peer, int64_t timeoutNs, const std::string &transfer);
 std::string describeLate(const Control &control, const Program &program,
                          int rank, const LateWait &late);
 
+/// Ends `rank` with that report and `more`. What it waits for goes with it: of
+/// ranks of other hosts the launcher of rank 0 knows more.
+[[noreturn]] void failLate(const Control &control, const Program &program,
+                           int rank, const LateWait &late,
+                           const std::string &more = "");
+
 } // namespace p3d

@@ -46,7 +46,7 @@ void SharedMemoryTransport::wait(Activity activity, int waitsFor, std::atomic<ui
   area.activity.store(uint32_t(activity), std::memory_order_release);
   int64_t start = monotonicNs();
   if (!waitUntil(word, timeoutNs, ready))
-    throw Error(ExitCode::RankFailure, describeLate(control, program, rank, late()));
+    failLate(control, program, rank, late());
   waited += monotonicNs() - start;
   area.activity.store(uint32_t(Activity::Running), std::memory_order_release);
 }

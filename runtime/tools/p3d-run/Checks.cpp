@@ -11,11 +11,11 @@ namespace p3d {
 
 /// Refuses arenas that this machine cannot hold: better than being killed when
 /// the memory runs out.
-static void checkMemory(const Build &build) {
+static void checkMemory(const Build &build, const Placement &placement) {
   int64_t needed = 0, available = 0;
-  for (const Program *program : build.programs)
-    if (program->target == Target::Cpu)
-      needed += program->arenaBytes;
+  for (int rank = placement.firstRank; rank < placement.firstRank + placement.rankCount; ++rank)
+    if (build.programs[rank]->target == Target::Cpu)
+      needed += build.programs[rank]->arenaBytes;
   std::ifstream file("/proc/meminfo");
   std::string name, unit;
   int64_t kilobytes;
@@ -25,7 +25,7 @@ static void checkMemory(const Build &build) {
   if (available > 0 && needed > available)
     userError("the {} ranks need {:.2f} GiB of memory, {:.2f} GiB are "
               "available here",
-              build.worldSize(), double(needed) / (1 << 30), double(available) / (1 << 30));
+              placement.rankCount, double(needed) / (1 << 30), double(available) / (1 << 30));
 }
 
 static void printInitialisation(const Build &build) {
@@ -74,8 +74,8 @@ static void checkDataMap(const Build &build, const RunOptions &options) {
   }
 }
 
-void checkInputs(const Build &build, CommandLine &line, bool isRoot) {
-  checkMemory(build);
+void checkInputs(const Build &build, CommandLine &line, const Placement &placement) {
+  checkMemory(build, placement);
   line.run.dataOptions.seed = line.run.seed;
   line.run.scalesLoss = build.scalesLoss();
   std::unique_ptr<SafetensorsFile> params;
@@ -95,7 +95,7 @@ void checkInputs(const Build &build, CommandLine &line, bool isRoot) {
     for (const Program *program : build.distinctPrograms())
       checkOptimizerState(*program, optimizer);
   }
-  if (!params && isRoot)
+  if (!params && placement.isRoot())
     printInitialisation(build);
 }
 

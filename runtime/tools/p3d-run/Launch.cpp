@@ -22,6 +22,7 @@
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
 #include <poll.h>
+#include <random>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -87,6 +88,7 @@ public:
   std::string lastCheckpoint();
 
 private:
+  void openEndpoints();
   void joinCluster();
   void openFiles();
   void follow();
@@ -108,6 +110,7 @@ private:
   std::unique_ptr<Checkpoints> checkpoints; ///< where --save is given
   std::unique_ptr<Ranks> ranks;
   StartGate gate;
+  std::vector<FileDescriptor> listening;
   std::vector<int> inherited;
 };
 
@@ -139,9 +142,25 @@ bool Run::isSignalled() {
                                                  strsignal(int(info.ssi_signo)), stepsReported()));
 }
 
+/// Of the CPU target, for ranks of other hosts: sockets at which those here listen.
+void Run::openEndpoints() {
+  if (build.any().target != Target::Cpu)
+    return;
+  std::random_device random;
+  control.header().run = uint64_t(random()) << 32 | random();
+  for (int rank = placement.firstRank; rank < placement.firstRank + placement.rankCount; ++rank) {
+    listening.push_back(listenAt(0));
+    int fd = listening.back().get();
+    control.rank(rank).endpoint = {placement.firstRank, portOf(fd), fd, {}};
+    setText(control.rank(rank).host, hostName());
+    inherited.push_back(fd);
+  }
+}
+
 void Run::joinCluster() {
   if (placement.isAlone())
     return;
+  openEndpoints();
   RunFacts facts{build.any().fingerprint, hashName(optionsText(line.run) + line.exportPath + '\n' + line.gradientsPath),
                  outputs.weights ? outputs.weights->temporaryPath() : "",
                  outputs.gradients ? outputs.gradients->temporaryPath() : "", line.run.timeoutSeconds,
@@ -295,11 +314,6 @@ void Run::run() {
 static void checkParts(const Build &build, const CommandLine &line, const Placement &placement) {
   if (placement.isAlone())
     return;
-  if (build.any().target == Target::Cpu)
-    userError(
-        "a program for --target=cpu shares memory between its {} ranks: start all of them here with p3d-run {}, or "
-        "compile with --target=cuda",
-        build.worldSize(), build.directory);
   if (!line.run.saveDirectory.empty() || !line.resume.empty())
     userError("--save and --resume need all ranks under one p3d-run, on one machine");
   if (!line.tracePath.empty())
@@ -338,7 +352,7 @@ struct Ending {
 } // namespace
 
 static Ending launchOnce(CommandLine &line, const Placement &placement, const Build &build, int signalFd) {
-  checkInputs(build, line, placement.isRoot());
+  checkInputs(build, line, placement);
   Outputs outputs;
   if (placement.isRoot())
     outputs = makeOutputs(line, build); // before memory is taken: a full disk shows now

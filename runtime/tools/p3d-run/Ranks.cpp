@@ -41,8 +41,8 @@ Ranks::Ranks(const Build &build, const Control &control,
   for (int rank = 0; rank < build.worldSize(); ++rank) {
     int &fd = control.header().arenaFds[rank];
     fd = -1;
-    // A device's arena is memory of the device.
-    if (build.programs[rank]->target != Target::Cpu)
+    // A device's arena is memory of the device; other hosts make those of their ranks.
+    if (build.programs[rank]->target != Target::Cpu || !control.shareMemory(rank, placement.firstRank))
       continue;
     fd = createArena(build.programs[rank]->arenaBytes);
     inheritedFds.push_back(fd);

@@ -133,15 +133,51 @@ TEST(Launcher, ARankAloneRefuses) {
                         "srun or torchrun"));
 }
 
-TEST(Launcher, RanksOfTheCpuAreStartedTogether) {
+/// Every rank by itself, as mpirun starts them.
+std::vector<ToyRun::Part> eachRank(const std::string &flags) {
+  std::vector<ToyRun::Part> parts;
+  for (int rank = 0; rank < 8; ++rank)
+    parts.push_back({"RANK=" + std::to_string(rank) + " WORLD_SIZE=8 ", flags});
+  return parts;
+}
+
+std::vector<ToyRun::Part> eachHost(const std::string &flags, int ranksPerHost = 4) {
+  std::vector<ToyRun::Part> parts;
+  for (int host = 0, hosts = 8 / ranksPerHost; host < hosts; ++host)
+    parts.push_back({"RANK=" + std::to_string(host) + " WORLD_SIZE=" + std::to_string(hosts) + " ",
+                     "--ranks-per-host=" + std::to_string(ranksPerHost) + " " + flags, true});
+  return parts;
+}
+
+TEST(Launcher, SeveralHostsGiveTheSameBits) {
+  ToyRun together, ranks, hosts;
+  std::string flags = "--steps=4 --seed=3 --export=";
+  ASSERT_EQ(together.run(flags + together.path("end")).exitCode, 0);
+  for (const CommandResult &result : ranks.runParts(eachRank(flags + ranks.path("end")), ""))
+    ASSERT_EQ(result.exitCode, 0) << result.output;
+  for (const CommandResult &result : hosts.runParts(eachHost(flags + hosts.path("end")), ""))
+    ASSERT_EQ(result.exitCode, 0) << result.output;
+  EXPECT_EQ(readTensors(ranks.path("end")), readTensors(together.path("end")));
+  EXPECT_EQ(readTensors(hosts.path("end")), readTensors(together.path("end")));
+  expectNoRankLeft(hosts);
+}
+
+TEST(Launcher, ARankOfAnotherHostThatDies) {
   ToyRun toy;
-  CommandResult result =
-      toy.runParts({{"RANK=0 WORLD_SIZE=8", "--steps=1"}}, "")[0];
-  EXPECT_EQ(result.exitCode, 1);
-  EXPECT_THAT(result.output,
-              HasSubstr("a program for --target=cpu shares memory between its 8 "
-                        "ranks: start all of them here with p3d-run "));
-  EXPECT_THAT(result.output, HasSubstr(", or compile with --target=cuda"));
+  std::vector<CommandResult> hosts = toy.runParts(eachHost("--steps=5", 2), "TOY_CRASH=3 ");
+  EXPECT_THAT(hosts[0].output, HasSubstr("rank 3 was killed by signal 6 (Aborted), at step 2 in task forward"));
+  for (const CommandResult &host : hosts)
+    EXPECT_EQ(host.exitCode, 3);
+  expectNoRankLeft(toy);
+}
+
+TEST(Launcher, ARankOfAnotherHostThatHangs) {
+  ToyRun toy;
+  std::vector<CommandResult> hosts = toy.runParts(eachHost("--steps=5 --timeout=3", 2), "TOY_HANG=2 ");
+  EXPECT_THAT(hosts[0].output, testing::ContainsRegex("rank 2 holds up the others: rank 2 on .* is at step 2 in task forward"));
+  for (const CommandResult &host : hosts)
+    EXPECT_EQ(host.exitCode, 3);
+  expectNoRankLeft(toy);
 }
 
 } // namespace

@@ -37,7 +37,7 @@ struct FakeMember {
   FakeMember() : link(connect()) {}
   static FileDescriptor connect() {
     std::string failure;
-    return Link::connect("127.0.0.1", port, failure);
+    return connectTo("127.0.0.1", port, failure);
   }
   void hello(int worldSize = 8, const std::string &program = "program", const std::string &host = hostName()) {
     HelloMessage message{HelloMessage::magicNumber, 7, worldSize, 4, 4, {}, {}};
@@ -94,9 +94,9 @@ TEST_F(RootTest, RefusesATakenPort) {
 
 /// The other side of a member.
 struct FakeRoot {
-  FakeRoot() : listening(Link::listen(port)) {}
+  FakeRoot() : listening(listenAt(port)) {}
   void accept() {
-    FileDescriptor socket = Link::accept(listening.get());
+    FileDescriptor socket = acceptFrom(listening.get());
     if (socket.get() >= 0)
       link = std::make_unique<Link>(std::move(socket));
   }
@@ -121,7 +121,7 @@ TEST(MemberTest, ReportsARootThatFallsSilent) {
   while (!member.join()) {
     root.accept();
     if (root.link)
-      root.link->send(WelcomeMessage{monotonicNs(), {}, {}});
+      root.link->send(WelcomeMessage{7, monotonicNs(), {}, {}});
     usleep(1000);
   }
   EXPECT_THAT(faultOf([&] { member.exchange(); }),

@@ -1,6 +1,7 @@
 // What reports of failures say of the ranks, and the memory that ranks share
 // when it cannot be had.
 #include "runtime/Comm/SharedMemory/Diagnosis.h"
+#include "runtime/Comm/SharedMemory/Wait.h"
 #include "runtime/Cpu/Arena.h"
 #include "test/unit/runtime/World.h"
 #include <gmock/gmock.h>
@@ -37,6 +38,16 @@ TEST(Reports, SayWhatEachRankDoes) {
             place + "waiting for p3d-run to read its steps");
   EXPECT_EQ(describe(Activity::Finished), place + "finished");
   EXPECT_EQ(describe(Activity(99)), place + "in an unknown state");
+}
+
+TEST(Reports, SayWhatIsKnownOfOtherHosts) {
+  Control control = Control::create(2);
+  RankArea &area = control.rank(1);
+  area.endpoint = {1, 999, -1, {}};
+  setText(area.host, "two");
+  EXPECT_EQ(describeRank(control, 1), "rank 1 on two, whose place is known on the host of rank 0 only");
+  area.heardNs = monotonicNs() - 7'000'000'000;
+  EXPECT_EQ(describeRank(control, 1), "rank 1 on two is at step 0, as was heard 7 s ago, and nothing since");
 }
 
 TEST(Reports, NameTheTransferThatIsLate) {

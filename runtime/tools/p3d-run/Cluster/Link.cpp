@@ -2,12 +2,10 @@
 #include "runtime/Comm/SharedMemory/Wait.h"
 #include <cerrno>
 #include <cstring>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 namespace p3d {
 
@@ -20,67 +18,18 @@ struct Frame {
 constexpr uint32_t largestMessage = 1 << 16;
 } // namespace
 
-FileDescriptor::~FileDescriptor() {
-  if (number >= 0)
-    close(number);
-}
-
 Link::Link(FileDescriptor socket) : descriptor(std::move(socket)), heardNs(monotonicNs()) {
   int yes = 1;
   setsockopt(descriptor.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
 }
 
-FileDescriptor Link::connect(const std::string &address, int port, std::string &failure) {
-  addrinfo wanted{}, *found = nullptr;
-  wanted.ai_socktype = SOCK_STREAM;
-  int error = getaddrinfo(address.c_str(), std::to_string(port).c_str(), &wanted, &found);
-  if (error) {
-    failure = gai_strerror(error);
-    return FileDescriptor();
-  }
-  FileDescriptor made;
-  for (addrinfo *at = found; at && made.get() < 0; at = at->ai_next) {
-    FileDescriptor socket(::socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    timeval longest{2, 0}; // connect() obeys it
-    setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &longest, sizeof(longest));
-    if (::connect(socket.get(), at->ai_addr, at->ai_addrlen) == 0)
-      made = std::move(socket);
-    else
-      failure = std::strerror(errno);
-  }
-  freeaddrinfo(found);
-  return made;
-}
-
-FileDescriptor Link::listen(int port) {
-  // One socket for both protocols, where the machine has both.
-  FileDescriptor socket(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  int yes = 1, no = 0, failed = -1;
-  if (socket.get() >= 0) {
-    setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
-    setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof(no));
-    sockaddr_in6 any{};
-    any.sin6_family = AF_INET6, any.sin6_port = htons(uint16_t(port));
-    failed = bind(socket.get(), reinterpret_cast<sockaddr *>(&any), sizeof(any));
-  } else {
-    socket = FileDescriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
-    sockaddr_in any{};
-    any.sin_family = AF_INET, any.sin_port = htons(uint16_t(port));
-    failed = bind(socket.get(), reinterpret_cast<sockaddr *>(&any), sizeof(any));
-  }
-  if (failed || ::listen(socket.get(), SOMAXCONN))
-    userError("cannot listen at port {}: {}; set MASTER_PORT to a free port for every process", port,
-              std::strerror(errno));
-  return socket;
-}
-
-FileDescriptor Link::accept(int listening) {
-  return FileDescriptor(accept4(listening, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+std::string addressOf(const Link &link) {
+  std::string address = peerAddress(link.socket());
+  return address.empty() ? "127.0.0.1" : address;
 }
 
 void Link::send(MessageKind kind, const void *data, size_t bytes) {
-  static_assert(sizeof(FailureMessage) <= largestMessage && sizeof(WelcomeMessage) <= largestMessage &&
+  static_assert(sizeof(FailureMessage) <= largestMessage && sizeof(EndpointMessage) <= largestMessage && sizeof(WelcomeMessage) <= largestMessage &&
                     sizeof(PlaceMessage) <= largestMessage && sizeof(RecordMessage) <= largestMessage,
                 "messages fit");
   Frame frame{kind, uint32_t(bytes)};

@@ -1,39 +1,20 @@
 // A TCP connection that carries messages: a kind, a size, plain data. Sending never blocks; what the peer does not take
 // yet waits here.
 #pragma once
+#include "runtime/Comm/Hosts/Sockets.h"
 #include "runtime/tools/p3d-run/Cluster/Messages.h"
 #include <functional>
 #include <string>
-#include <utility>
 
 namespace p3d {
 
-/// Owns a file descriptor.
-class FileDescriptor {
-public:
-  explicit FileDescriptor(int number = -1) : number(number) {}
-  FileDescriptor(FileDescriptor &&other) noexcept : number(std::exchange(other.number, -1)) {}
-  FileDescriptor &operator=(FileDescriptor &&other) noexcept {
-    std::swap(number, other.number);
-    return *this;
-  }
-  ~FileDescriptor();
-  int get() const { return number; }
-
-private:
-  int number;
-};
+class Link;
+/// The host at its other end, by its number.
+std::string addressOf(const Link &link);
 
 class Link {
 public:
   explicit Link(FileDescriptor socket);
-
-  /// One try to connect to `address`; the text says why it failed, if it did.
-  static FileDescriptor connect(const std::string &address, int port, std::string &failure);
-  /// Listens at `port` of all interfaces; a user error if it is taken.
-  static FileDescriptor listen(int port);
-  /// A connection that has come, or none.
-  static FileDescriptor accept(int listening);
 
   template <typename Message> void send(const Message &message) { send(Message::kind, &message, sizeof(message)); }
   /// Hands each message that has come to `take`, kind and data. False: the peer is gone, or does not speak this

@@ -8,7 +8,7 @@ Member::Member(const Placement &placement, const Control &control, const RunFact
     : placement(placement), control(control), facts(facts), mirror(control, placement), startNs(monotonicNs()) {}
 
 void Member::connect() {
-  FileDescriptor socket = Link::connect(placement.address, placement.port, connectFailure);
+  FileDescriptor socket = connectTo(placement.address, placement.port, connectFailure);
   if (socket.get() >= 0) {
     link = std::make_unique<Link>(std::move(socket));
     greet();
@@ -21,6 +21,7 @@ void Member::greet() {
   setText(hello.fingerprint, facts.fingerprint);
   setText(hello.host, hostName());
   link->send(hello);
+  mirror.sendEndpoints({link.get()}, placement.firstRank, placement.rankCount);
 }
 
 bool Member::join() {
@@ -57,8 +58,12 @@ void Member::take(MessageKind kind, const std::string &data) {
     FailureMessage failure = decode<FailureMessage>(data);
     throw RemoteError(ExitCode(failure.code), failure.text);
   }
+  // Where the root is reached from here, its ranks are too.
+  if (kind == MessageKind::Endpoint)
+    mirror.applyEndpoint(data, addressOf(*link));
   if (kind == MessageKind::Welcome) {
     WelcomeMessage welcome = decode<WelcomeMessage>(data);
+    control.header().run = welcome.run;
     facts.exportFile = welcome.exportFile, facts.gradientsFile = welcome.gradientsFile;
     mirror.setClockOffset(welcome.rootNs - monotonicNs());
     isWelcome = true;

@@ -6,7 +6,7 @@
 
 namespace p3d {
 
-enum class MessageKind : uint32_t { Hello, Welcome, Ready, Id, Place, Record, Read, Start, Failure, Finished, End };
+enum class MessageKind : uint32_t { Hello, Welcome, Endpoint, Ready, Id, Place, Record, Read, Start, Failure, Finished, End };
 
 /// From every launcher but the root: who it is, and what has to be equal everywhere.
 struct HelloMessage {
@@ -20,8 +20,18 @@ struct HelloMessage {
 /// From the root when all are there; the files of outputs are on its host.
 struct WelcomeMessage {
   static constexpr MessageKind kind = MessageKind::Welcome;
+  uint64_t run;   ///< for connections of ranks
   int64_t rootNs; ///< its clock
   char exportFile[PATH_MAX], gradientsFile[PATH_MAX];
+};
+
+/// Where a rank of the CPU target is to be found. To the root, and from it, before its welcome, to all others; an
+/// address that is empty is that of the sender.
+struct EndpointMessage {
+  static constexpr MessageKind kind = MessageKind::Endpoint;
+  int32_t rank;
+  Endpoint endpoint;
+  char host[textBytes];
 };
 
 struct ReadyMessage {

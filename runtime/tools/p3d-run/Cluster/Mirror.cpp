@@ -26,6 +26,16 @@ void Mirror::sendIds(int rank, const Targets &targets) {
   }
 }
 
+void Mirror::sendEndpoints(const Targets &targets, int first, int count) const {
+  for (int rank = first; rank < first + count; ++rank) {
+    const RankArea &area = control.rank(rank);
+    EndpointMessage message{rank, area.endpoint, {}};
+    message.endpoint.listeningFd = -1;
+    std::memcpy(message.host, area.host, sizeof(message.host));
+    sendAll(targets, message);
+  }
+}
+
 void Mirror::sendStart(const Targets &targets) {
   for (int i = 0; i < placement.rankCount; ++i) {
     int rank = placement.firstRank + i;
@@ -68,6 +78,7 @@ void Mirror::sendPlaces(const Targets &targets) const {
 template <size_t bytes> static void endText(char (&text)[bytes]) { text[bytes - 1] = 0; }
 static void endTexts(HelloMessage &m) { endText(m.fingerprint), endText(m.host); }
 static void endTexts(WelcomeMessage &m) { endText(m.exportFile), endText(m.gradientsFile); }
+static void endTexts(EndpointMessage &m) { endText(m.endpoint.address), endText(m.host); }
 static void endTexts(ReadyMessage &m) { endText(m.host), endText(m.device); }
 static void endTexts(PlaceMessage &m) { endText(m.task), endText(m.operation); }
 static void endTexts(FailureMessage &m) { endText(m.text), endText(m.late.transfer); }
@@ -101,6 +112,18 @@ template <typename Message> static RankArea &areaOf(const Control &control, cons
   return control.rank(message.rank);
 }
 
+void Mirror::applyEndpoint(const std::string &data, const std::string &address) const {
+  EndpointMessage message = decode<EndpointMessage>(data);
+  RankArea &area = areaOf(control, message);
+  // One's own are known better.
+  if (message.rank >= placement.firstRank && message.rank < placement.firstRank + placement.rankCount)
+    return setText(area.endpoint.address, "127.0.0.1");
+  area.endpoint = message.endpoint;
+  std::memcpy(area.host, message.host, sizeof(area.host));
+  if (!area.endpoint.address[0])
+    setText(area.endpoint.address, address);
+}
+
 static void applyReady(const Control &control, const ReadyMessage &message) {
   RankArea &area = areaOf(control, message);
   std::memcpy(area.host, message.host, sizeof(area.host));
@@ -121,6 +144,7 @@ static void applyPlace(const Control &control, const PlaceMessage &message) {
   area.step.store(message.step), area.mb.store(message.mb);
   setText(area.task, message.task), setText(area.operation, message.operation);
   area.call = message.call;
+  area.heardNs.store(monotonicNs(), std::memory_order_relaxed);
 }
 
 static void applyRecord(const Control &control, const RecordMessage &message) {
@@ -151,6 +175,7 @@ bool Mirror::apply(MessageKind kind, const std::string &data) {
     return futexWake(control.header().mayStart), true;
   case MessageKind::Hello:
   case MessageKind::Welcome:
+  case MessageKind::Endpoint:
   case MessageKind::Failure:
   case MessageKind::Finished:
   case MessageKind::End:

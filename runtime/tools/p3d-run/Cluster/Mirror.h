@@ -15,6 +15,8 @@ class Mirror {
 public:
   Mirror(const Control &control, const Placement &placement);
 
+  /// Of the ranks from `first` on.
+  void sendEndpoints(const Targets &targets, int first, int count) const;
   /// Devices that are ready, and ids of communicators.
   void sendStart(const Targets &targets);
   /// Steps done.
@@ -24,6 +26,8 @@ public:
   /// Puts what a message says into the region; false for messages that are about something else. An internal error for
   /// one that is damaged.
   bool apply(MessageKind kind, const std::string &data);
+  /// The same for where a rank is, which a launcher says that is at `address`.
+  void applyEndpoint(const std::string &data, const std::string &address) const;
   /// What is added to the clock of records that are sent.
   void setClockOffset(int64_t ns) { clockOffsetNs = ns; }
 

@@ -8,7 +8,7 @@ namespace p3d {
 
 Root::Root(const Placement &placement, const Build &build, const Control &control, const RunFacts &facts)
     : placement(placement), build(build), control(control), facts(facts), mirror(control, placement),
-      listening(Link::listen(placement.port)), startNs(monotonicNs()) {}
+      listening(listenAt(placement.port)), startNs(monotonicNs()) {}
 
 static std::vector<int> rankList(int first, int count) {
   std::vector<int> ranks;
@@ -23,7 +23,7 @@ std::string Root::Peer::name() const {
 
 void Root::acceptPeers() {
   for (;;) {
-    FileDescriptor socket = Link::accept(listening.get());
+    FileDescriptor socket = acceptFrom(listening.get());
     if (socket.get() < 0)
       return;
     // Who comes after the start is no part of this run; who comes to its failure hears of it.
@@ -34,9 +34,11 @@ void Root::acceptPeers() {
 
 std::vector<int> Root::missingRanks() const {
   std::vector<int> missing;
+  bool areNeeded = control.rank(0).endpoint.port != 0;
+  auto hasEndpoint = [&](int rank) { return !areNeeded || control.rank(rank).endpoint.port != 0; };
   for (int rank = placement.rankCount; rank < placement.worldSize; ++rank)
     if (std::none_of(peers.begin(), peers.end(), [&](const auto &peer) {
-          return peer->isKnown() && rank >= peer->firstRank && rank < peer->firstRank + peer->rankCount;
+          return peer->isKnown() && hasEndpoint(rank) && rank >= peer->firstRank && rank < peer->firstRank + peer->rankCount;
         }))
       missing.push_back(rank);
   return missing;
@@ -94,13 +96,17 @@ void Root::welcome() {
                   fmt::format("--export and --dump-grads let all ranks write into one file, and {} and {} are two "
                               "machines; leave them out, or run on one machine",
                               hostName(), peer->host));
-  WelcomeMessage message{monotonicNs(), {}, {}};
+  mirror.sendEndpoints(others(), 0, placement.worldSize);
+  WelcomeMessage message{control.header().run, monotonicNs(), {}, {}};
   std::strncpy(message.exportFile, facts.exportFile.c_str(), sizeof(message.exportFile) - 1);
   std::strncpy(message.gradientsFile, facts.gradientsFile.c_str(), sizeof(message.gradientsFile) - 1);
   for (Link *link : others())
     link->send(message);
   peers.erase(std::remove_if(peers.begin(), peers.end(), [](const auto &peer) { return !peer->isKnown(); }),
               peers.end());
+  for (int rank = 0; rank < placement.worldSize; ++rank)
+    if (Endpoint &endpoint = control.rank(rank).endpoint; !endpoint.address[0])
+      setText(endpoint.address, "127.0.0.1");
   isJoined = true;
 }
 
@@ -150,6 +156,8 @@ void Root::take(Peer &peer, MessageKind kind, const std::string &data) {
   }
   if (kind == MessageKind::Failure)
     report(decode<FailureMessage>(data));
+  if (kind == MessageKind::Endpoint)
+    mirror.applyEndpoint(data, peerAddress(peer.link.socket()));
   if (kind == MessageKind::Ready)
     for (Link *link : others(&peer))
       link->send(decode<ReadyMessage>(data));

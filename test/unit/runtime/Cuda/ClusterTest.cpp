@@ -207,11 +207,11 @@ TEST(Cluster, WhatPartsCannotDo) {
 /// A root that knows of a file which is not there.
 TEST(Cluster, AFileThatOnlyTheRootHas) {
   constexpr int port = 39218;
-  FileDescriptor listening = Link::listen(port);
+  FileDescriptor listening = listenAt(port);
   auto root = std::async(std::launch::async, [&] {
     pollfd socket{listening.get(), POLLIN, 0};
     poll(&socket, 1, 30'000);
-    Link link(Link::accept(listening.get()));
+    Link link(acceptFrom(listening.get()));
     WelcomeMessage welcome{};
     strcpy(welcome.exportFile, "/nowhere/weights.1.tmp");
     link.send(welcome);
