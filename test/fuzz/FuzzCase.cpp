@@ -141,6 +141,9 @@ Verdict Runner::run(llvm::StringSet<> *seen) {
   bad = bad ? bad : runLevel("autodiff");
   if (bad)
     return *bad;
+  // In f16 autodiff adds the factor on the loss.
+  for (Type type : programOf(module).getArgumentTypes().drop_front(inputs.size()))
+    inputs.emplace_back(cast<RankedTensorType>(type)).floats.assign(1, 4);
   // Parameters that are only used in a narrower type are stored in it; here all floats are doubles.
   for (auto [input, type] : llvm::zip(inputs, programOf(module).getArgumentTypes()))
     input.elementType = cast<RankedTensorType>(type).getElementType();
