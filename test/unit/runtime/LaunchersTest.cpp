@@ -3,7 +3,9 @@
 #include "runtime/tools/p3d-run/Cluster/Member.h"
 #include "runtime/tools/p3d-run/Cluster/Root.h"
 #include "runtime/tools/p3d-run/StartGate.h"
+#include "test/unit/runtime/ToyRun.h"
 #include <cstring>
+#include <fmt/format.h>
 #include <functional>
 #include <gmock/gmock.h>
 #include <unistd.h>
@@ -14,7 +16,7 @@ using testing::HasSubstr;
 
 namespace {
 
-constexpr int port = 39217;
+const int port = freePort();
 
 /// Two launchers of four ranks each.
 Placement placement(int firstRank) { return {8, firstRank, 4, firstRank, "127.0.0.1", port}; }
@@ -88,8 +90,8 @@ TEST_F(RootTest, ReportsALauncherThatFallsSilent) {
 TEST_F(RootTest, RefusesATakenPort) {
   Root root(here, build, control, factsOf());
   EXPECT_THAT(faultOf([&] { Root(here, build, control, factsOf()); }),
-              HasSubstr("cannot listen at port 39217: Address already in use; set MASTER_PORT to a free port for every "
-                        "process"));
+              HasSubstr(fmt::format("cannot listen at port {}: Address already in use; set MASTER_PORT to a free port for every process",
+                                    port)));
 }
 
 /// The other side of a member.
@@ -110,7 +112,7 @@ TEST(MemberTest, WaitsForAWelcomeNotForEver) {
   Placement here = placement(4);
   Member member(here, control, factsOf());
   EXPECT_THAT(faultOf([&] { member.join(); }),
-              HasSubstr("the launcher of rank 0 at 127.0.0.1:39217 has not said in 0.7 s that all ranks are there"));
+              HasSubstr(fmt::format("the launcher of rank 0 at 127.0.0.1:{} has not said in 0.7 s that all ranks are there", port)));
 }
 
 TEST(MemberTest, ReportsARootThatFallsSilent) {
@@ -125,8 +127,7 @@ TEST(MemberTest, ReportsARootThatFallsSilent) {
     usleep(1000);
   }
   EXPECT_THAT(faultOf([&] { member.exchange(); }),
-              HasSubstr("the launcher of rank 0 at 127.0.0.1:39217 has said nothing for 0 s; the ranks here are "
-                        "stopped"));
+              HasSubstr(fmt::format("the launcher of rank 0 at 127.0.0.1:{} has said nothing for 0 s; the ranks here are stopped", port)));
 }
 
 TEST(MemberTest, RefusesWhatIsNoMessage) {

@@ -76,16 +76,19 @@ CommandResult ToyRun::run(const std::string &flags,
                                 path("batch.safetensors"), flags));
 }
 
-/// A port that was free a moment ago.
-static int freePort() {
-  int socket = ::socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in any{};
-  any.sin_family = AF_INET;
-  socklen_t bytes = sizeof(any);
-  bind(socket, reinterpret_cast<sockaddr *>(&any), bytes);
-  getsockname(socket, reinterpret_cast<sockaddr *>(&any), &bytes);
-  close(socket);
-  return ntohs(any.sin_port);
+int freePort() {
+  // Below what Linux gives to connections, and from a place of each process's own.
+  constexpr int first = 12'000, ports = 20'000;
+  static int next = getpid() * 7 % ports;
+  for (;; next = (next + 1) % ports) {
+    int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in any{};
+    any.sin_family = AF_INET, any.sin_port = htons(uint16_t(first + next));
+    bool isFree = bind(socket, reinterpret_cast<sockaddr *>(&any), sizeof(any)) == 0;
+    close(socket);
+    if (isFree)
+      return first + next++;
+  }
 }
 
 std::vector<CommandResult>

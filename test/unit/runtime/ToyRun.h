@@ -52,6 +52,9 @@ private:
   std::string directory;
 };
 
+/// A TCP port that nothing has at this moment.
+int freePort();
+
 using Tensors = std::map<std::string, std::vector<float>>;
 Tensors readTensors(const std::string &path);
 void writeTensors(const std::string &path, const std::vector<TensorSpec> &specs,

@@ -206,7 +206,7 @@ TEST(Cluster, WhatPartsCannotDo) {
 
 /// A root that knows of a file which is not there.
 TEST(Cluster, AFileThatOnlyTheRootHas) {
-  constexpr int port = 39218;
+  int port = freePort();
   FileDescriptor listening = listenAt(port);
   auto root = std::async(std::launch::async, [&] {
     pollfd socket{listening.get(), POLLIN, 0};
