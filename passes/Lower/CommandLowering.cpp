@@ -155,8 +155,15 @@ LogicalResult CommandLowering::lower(exec::LaunchOp op) {
   SmallVector<Value> args = at(op.getIns());
   llvm::append_range(args, at(op.getStarts()));
   llvm::append_range(args, at(op.getOuts()));
+  const SplitKernel *split = nullptr;
+  if (environment.splits)
+    if (auto found = environment.splits->find(op.getKernel()); found != environment.splits->end())
+      split = &found->second;
   if (environment.launches)
     enqueue(op, args);
+  else if (split)
+    llvm.call("p3d_parallel", {llvm.addressOf(split->part, {llvm.pointer, llvm.builder.getI64Type(), llvm.builder.getI64Type()}), llvm.array(args), llvm.i64(split->extent),
+                               llvm.i64(split->grain)});
   else
     llvm.call(op.getKernel(), args);
   return success();

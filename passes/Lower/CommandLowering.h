@@ -7,6 +7,12 @@
 
 namespace p3d::lower {
 
+/// A kernel of which threads can share a loop; see p3d_parallel.
+struct SplitKernel {
+  std::string part; ///< the function that does a part
+  int64_t extent, grain;
+};
+
 /// What a list of commands may refer to, as LLVM values.
 struct CommandEnvironment {
   mlir::Value context, scratch, microbatch;
@@ -15,6 +21,8 @@ struct CommandEnvironment {
   const mlir::SymbolTable *buffers = nullptr; ///< of the program
   /// Blocks and threads of each kernel where commands are enqueued on a GPU; null where they are done at once.
   mlir::DictionaryAttr launches;
+  /// The kernels of which threads share a loop.
+  const llvm::StringMap<SplitKernel> *splits = nullptr;
 };
 
 /// The element type's number in runtime.h, or -1.

@@ -24,17 +24,22 @@ Value LlvmBuilder::mul(Value a, int64_t b) { return b == 1 ? a : builder.create<
 Value LlvmBuilder::remainder(Value a, int64_t b) { return builder.create<LLVM::SRemOp>(loc, a, i64(b)); }
 Value LlvmBuilder::loadI64(Value address) { return builder.create<LLVM::LoadOp>(loc, builder.getI64Type(), address); }
 
+LLVM::LLVMFuncOp LlvmBuilder::declare(StringRef name, ArrayRef<Type> arguments, Type result) {
+  if (auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(name))
+    return function;
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToEnd(module.getBody());
+  Type returned = result ? result : LLVM::LLVMVoidType::get(builder.getContext());
+  return builder.create<LLVM::LLVMFuncOp>(loc, name, LLVM::LLVMFunctionType::get(returned, arguments));
+}
+
 Value LlvmBuilder::call(StringRef name, ValueRange args, Type result) {
-  auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
-  if (!function) {
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToEnd(module.getBody());
-    Type returned = result ? result : LLVM::LLVMVoidType::get(builder.getContext());
-    SmallVector<Type> types(args.getTypes());
-    function = builder.create<LLVM::LLVMFuncOp>(loc, name, LLVM::LLVMFunctionType::get(returned, types));
-  }
-  auto call = builder.create<LLVM::CallOp>(loc, function, args);
+  auto call = builder.create<LLVM::CallOp>(loc, declare(name, SmallVector<Type>(args.getTypes()), result), args);
   return result ? call.getResult() : Value();
+}
+
+Value LlvmBuilder::addressOf(StringRef name, ArrayRef<Type> arguments) {
+  return builder.create<LLVM::AddressOfOp>(loc, declare(name, arguments, {}));
 }
 
 Value LlvmBuilder::array(ValueRange values) {

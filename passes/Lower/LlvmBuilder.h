@@ -27,6 +27,8 @@ public:
 
   /// Calls the C function `name`, declaring it by its arguments if that is its first use. Null for a function without result.
   mlir::Value call(llvm::StringRef name, mlir::ValueRange args, mlir::Type result = {});
+  /// The address of the C function `name` that returns nothing, declared if this is its first use.
+  mlir::Value addressOf(llvm::StringRef name, llvm::ArrayRef<mlir::Type> arguments);
   /// The address of an array on the stack with these values of 8 bytes.
   mlir::Value array(mlir::ValueRange values);
   /// The address of read-only bytes, the same for equal ones.
@@ -42,6 +44,8 @@ public:
   mlir::Type pointer;
 
 private:
+  mlir::LLVM::LLVMFuncOp declare(llvm::StringRef name, llvm::ArrayRef<mlir::Type> arguments, mlir::Type result);
+
   llvm::StringMap<std::string> constants;
 };
 

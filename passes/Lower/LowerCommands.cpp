@@ -1,6 +1,7 @@
 // Splits the module: what all programs share, and one module per program.
 #include "passes/Lower/CommandLowering.h"
 #include "passes/Lower/KernelMapping.h"
+#include "passes/Lower/KernelSplit.h"
 #include "passes/Lower/Passes.h"
 #include "passes/Lower/ProgramDescription.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -21,17 +22,30 @@ ModuleOp createModule(ModuleOp parent, StringRef name) {
   return module;
 }
 
+/// void part(arguments, begin, end): calls the kernel with the arguments that lie at these addresses, 8 bytes each.
+std::string addPart(LLVM::LLVMFuncOp kernel, LlvmBuilder &llvm) {
+  std::string name = (kernel.getSymName() + ".part").str();
+  Type i64 = llvm.builder.getI64Type();
+  auto made = llvm.startFunction(name, {llvm.pointer, i64, i64});
+  SmallVector<Value> arguments;
+  for (auto [i, type] : llvm::enumerate(kernel.getArgumentTypes().drop_back(2)))
+    arguments.push_back(llvm.builder.create<LLVM::LoadOp>(llvm.loc, type, llvm.offset(made.getArgument(0), int64_t(i) * 8)));
+  arguments.append({made.getArgument(1), made.getArgument(2)});
+  llvm.call(kernel.getSymName(), arguments);
+  llvm.finishFunction();
+  return name;
+}
+
 /// void f(ctx, arguments..., scratch, microbatch)
-LogicalResult lowerFunction(exec::FunctionOp function, LlvmBuilder &llvm, OperationNames &names, DictionaryAttr launches) {
+LogicalResult lowerFunction(exec::FunctionOp function, LlvmBuilder &llvm, OperationNames &names, const CommandEnvironment &kernels) {
   unsigned count = function.getNumArguments();
   SmallVector<Type> types(count + 2, llvm.pointer);
   types.push_back(llvm.builder.getI64Type());
   auto made = llvm.startFunction(functionSymbol(function.getSymName()), types);
-  CommandEnvironment environment;
+  CommandEnvironment environment = kernels;
   environment.context = made.getArgument(0);
   environment.scratch = made.getArgument(count + 1);
   environment.microbatch = made.getArgument(count + 2);
-  environment.launches = launches;
   CommandLowering commands(llvm, names, environment);
   for (auto [i, argument] : llvm::enumerate(function.getArguments()))
     commands.bind(argument, made.getArgument(i + 1));
@@ -42,17 +56,16 @@ LogicalResult lowerFunction(exec::FunctionOp function, LlvmBuilder &llvm, Operat
 }
 
 /// void task(ctx, arena, microbatch, slot)
-FailureOr<std::string> lowerTask(exec::TaskOp task, exec::ProgramOp program, const SymbolTable &buffers, LlvmBuilder &llvm, OperationNames &names, DictionaryAttr launches) {
+FailureOr<std::string> lowerTask(exec::TaskOp task, exec::ProgramOp program, const SymbolTable &buffers, LlvmBuilder &llvm, OperationNames &names, const CommandEnvironment &kernels) {
   std::string name = (program.getSymName() + "." + exec::nameOf(task)).str();
   Type i64 = llvm.builder.getI64Type();
   auto made = llvm.startFunction(name, {llvm.pointer, llvm.pointer, i64, i64});
-  CommandEnvironment environment;
+  CommandEnvironment environment = kernels;
   environment.context = made.getArgument(0);
   environment.arena = made.getArgument(1);
   environment.microbatch = made.getArgument(2);
   environment.slot = made.getArgument(3);
   environment.buffers = &buffers;
-  environment.launches = launches;
   environment.scratch = llvm.offset(environment.arena, task.getScratchOffset().value_or(0));
   if (failed(CommandLowering(llvm, names, environment).lower(task.getBody().front())))
     return failure();
@@ -86,7 +99,8 @@ struct LowerCommands : lower::impl::LowerCommandsBase<LowerCommands> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     for (auto kernels : module.getOps<gpu::GPUModuleOp>())
-      launches = kernels->getAttrOfType<DictionaryAttr>(kLaunchesAttr);
+      kernelForms.launches = kernels->getAttrOfType<DictionaryAttr>(kLaunchesAttr);
+    kernelForms.splits = &splits;
     SmallVector<Operation *> before;
     for (Operation &op : *module.getBody())
       before.push_back(&op);
@@ -99,12 +113,15 @@ struct LowerCommands : lower::impl::LowerCommandsBase<LowerCommands> {
 
   LogicalResult lowerCommon(ModuleOp module) {
     ModuleOp common = createModule(module, "common");
-    for (auto kernel : llvm::make_early_inc_range(module.getOps<LLVM::LLVMFuncOp>())) {
+    SmallVector<LLVM::LLVMFuncOp> kernels(module.getOps<LLVM::LLVMFuncOp>());
+    for (LLVM::LLVMFuncOp kernel : kernels)
       kernel->moveBefore(common.getBody(), common.getBody()->end());
-    }
     LlvmBuilder llvm(common, module.getLoc());
+    for (LLVM::LLVMFuncOp kernel : kernels)
+      if (auto split = dyn_cast_or_null<DenseI64ArrayAttr>(kernel->removeAttr(kSplitAttr)))
+        splits[kernel.getSymName()] = {addPart(kernel, llvm), split[0], split[1]};
     for (auto function : module.getOps<exec::FunctionOp>())
-      if (failed(lowerFunction(function, llvm, names, launches)))
+      if (failed(lowerFunction(function, llvm, names, kernelForms)))
         return failure();
     return success();
   }
@@ -119,7 +136,7 @@ struct LowerCommands : lower::impl::LowerCommandsBase<LowerCommands> {
       SmallVector<std::string> tasks;
       SymbolTable buffers(program);
       for (exec::TaskOp task : runnableTasks(program)) {
-        FailureOr<std::string> name = lowerTask(task, program, buffers, llvm, names, launches);
+        FailureOr<std::string> name = lowerTask(task, program, buffers, llvm, names, kernelForms);
         if (failed(name))
           return failure();
         tasks.push_back(*name);
@@ -138,6 +155,7 @@ struct LowerCommands : lower::impl::LowerCommandsBase<LowerCommands> {
   }
 
   OperationNames names;
-  DictionaryAttr launches;
+  llvm::StringMap<SplitKernel> splits;
+  CommandEnvironment kernelForms; ///< what all commands know of kernels
 };
 } // namespace

@@ -9,6 +9,18 @@ def ExpandMath : Pass<"p3d-expand-math", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
 }
 
+def SplitKernels : Pass<"p3d-split-kernels", "::mlir::ModuleOp"> {
+  let summary = "generated kernels become loops, of which threads can share one";
+  let description = [{
+    A kernel of one linalg.generic with enough work gets two more arguments, begin and end of a loop whose iterations make different results, and the attribute `p3d.split`: the loop's
+    extent, and the least extent of a part. It is the outermost parallel loop with many iterations. Each result is computed as it would be in the whole loop.
+
+        func.func @kernel.tanh(%x, %y) { linalg.generic .. }
+          ->   func.func @kernel.tanh(%x, %y, %begin: index, %end: index) attributes {p3d.split = array<i64: 65536, 16384>} { scf.for %i = %begin to %end .. }
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::linalg::LinalgDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
+}
+
 def MapKernels : Pass<"p3d-map-kernels", "::mlir::ModuleOp"> {
   let summary = "generated kernels become functions of a gpu.module";
   let description = [{

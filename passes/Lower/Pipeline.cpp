@@ -11,14 +11,13 @@
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 
 using namespace mlir;
 
 void p3d::lower::buildLowerPipeline(OpPassManager &passes) {
-  passes.addPass(createConvertLinalgToLoopsPass());
+  passes.addPass(createSplitKernels());
   // Before the functions become calls: polynomials vectorise, calls do not.
   passes.addPass(createExpandMath());
   passes.addPass(createConvertSCFToCFPass());
