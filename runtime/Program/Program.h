@@ -3,6 +3,7 @@
 // written.
 #pragma once
 #include "runtime/Program/Mesh.h"
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -24,14 +25,17 @@ struct RowShare {
 };
 
 enum class Role { Param, Frozen, Buffer, Key, LossScale };
-enum class InitKind { None, Normal, Zeros, Ones };
+enum class InitKind { None, Normal, Uniform, Zeros, Ones };
 enum class Optimizer { AdamW, Sgd, None };
 enum class Target { Cpu, Cuda };
 
 struct Init {
   InitKind kind = InitKind::None;
-  double std = 0;
+  double std = 0; ///< of normal; and of uniform, within sqrt(3) of it around 0
 };
+
+std::optional<InitKind> parseInitKind(const std::string &name);
+std::string initKindName(InitKind kind);
 
 struct Param {
   std::string name;

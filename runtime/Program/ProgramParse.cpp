@@ -28,6 +28,7 @@ constexpr Word<Role> roleWords[] = {{"param", Role::Param},
                                     {"key", Role::Key},
                                     {"loss_scale", Role::LossScale}};
 constexpr Word<InitKind> initWords[] = {{"normal", InitKind::Normal},
+                                        {"uniform", InitKind::Uniform},
                                         {"zeros", InitKind::Zeros},
                                         {"ones", InitKind::Ones}};
 constexpr Word<Optimizer> optimizerWords[] = {{"adamw", Optimizer::AdamW},
@@ -323,6 +324,20 @@ Program Program::parse(const std::string &text) {
   } catch (const json::exception &error) {
     internalError("description of the program: {}", error.what());
   }
+}
+
+std::optional<InitKind> parseInitKind(const std::string &name) {
+  for (const Word<InitKind> &word : initWords)
+    if (name == word.name)
+      return word.value;
+  return std::nullopt;
+}
+
+std::string initKindName(InitKind kind) {
+  for (const Word<InitKind> &word : initWords)
+    if (kind == word.value)
+      return word.name;
+  return "none";
 }
 
 } // namespace p3d

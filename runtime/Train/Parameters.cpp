@@ -5,6 +5,7 @@
 #include "runtime/Error.h"
 #include "runtime/Program/Layout.h"
 #include "runtime/Train/Random.h"
+#include <cmath>
 #include <cstring>
 
 namespace p3d {
@@ -77,15 +78,21 @@ void loadParameter(const Param &param, const Layout &layout,
   loadTensor(findTensor(param, file), layout, storage);
 }
 
-static void initializeRun(const Param &param, NormalStream &normal,
-                          ParamStorage storage, int64_t global, int64_t local,
-                          int64_t count) {
-  for (int64_t i = 0; i < count; ++i) {
-    double value = param.init.kind == InitKind::Ones ? 1 : 0;
-    if (param.init.kind == InitKind::Normal)
-      value = float(normal.at(global + i) * param.init.std);
-    storeFloat(storage.dtype, storage.data, local + i, value);
+/// The value of element `index` of a tensor.
+static double initialValue(const Init &init, NormalStream &normal,
+                           const UniformStream &uniform, int64_t index) {
+  switch (init.kind) {
+  case InitKind::None:
+  case InitKind::Zeros:
+    return 0;
+  case InitKind::Ones:
+    return 1;
+  case InitKind::Normal:
+    return float(normal.at(index) * init.std);
+  case InitKind::Uniform:
+    return float((2 * uniform.at(index) - 1) * std::sqrt(3.) * init.std);
   }
+  return 0;
 }
 
 void initializeParameter(const Param &param, const Layout &layout,
@@ -101,8 +108,11 @@ void initializeParameter(const Param &param, const Layout &layout,
               "--params=FILE",
               param.name, info(param.dtype).name);
   NormalStream normal(seed, param.name);
+  UniformStream uniform(seed, param.name);
   layout.forEachRun([&](int64_t global, int64_t local, int64_t count) {
-    initializeRun(param, normal, storage, global, local, count);
+    for (int64_t i = 0; i < count; ++i)
+      storeFloat(storage.dtype, storage.data, local + i,
+                 initialValue(param.init, normal, uniform, global + i));
   });
 }
 
@@ -127,6 +137,14 @@ static void prepareStates(const Program &program, Coordinates at,
   }
 }
 
+/// `param` as the user's rules want it to start, if one holds.
+static Param withRule(const Param &param, const StoredState &state) {
+  Param changed = param;
+  if (state.init && state.init->count(param.name))
+    changed.init = state.init->at(param.name);
+  return changed;
+}
+
 void prepareParameters(const Program &program, Coordinates at,
                        const StoredState &state, uint64_t seed,
                        Device &device) {
@@ -140,7 +158,8 @@ void prepareParameters(const Program &program, Coordinates at,
                      if (state.params)
                        loadParameter(param, layout, *state.params, storage);
                      else
-                       initializeParameter(param, layout, seed, storage);
+                       initializeParameter(withRule(param, state), layout, seed,
+                                           storage);
                    });
     };
     fill(valuesLayout(param, program.mesh, at), param.offset, param.dtype);

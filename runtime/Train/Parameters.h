@@ -34,10 +34,12 @@ void loadParameter(const Param &param, const Layout &layout,
 void initializeParameter(const Param &param, const Layout &layout,
                          uint64_t seed, ParamStorage storage);
 
-/// Where a run that goes on takes its state from: the parameters, and the
-/// optimizer's, both checked before.
+/// Where a run takes its state from: the parameters, and the optimizer's, both
+/// checked before; without files, how parameters start where it is not as the
+/// program says.
 struct StoredState {
   const SafetensorsFile *params = nullptr, *optimizer = nullptr;
+  const std::map<std::string, Init> *init = nullptr;
 };
 
 /// All stored parameters, from `state` or, without it, from the seed; without

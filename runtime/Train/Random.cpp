@@ -27,13 +27,25 @@ uint64_t hashName(const std::string &name) {
 NormalStream::NormalStream(uint64_t seed, const std::string &name)
     : name(hashName(name)), key{uint32_t(seed), uint32_t(seed >> 32)} {}
 
+/// The bits of elements 4 * block to 4 * block + 3.
+static std::array<uint32_t, 4> bitsOf(int64_t block, uint64_t name,
+                                      std::array<uint32_t, 2> key) {
+  return philox({uint32_t(block), uint32_t(uint64_t(block) >> 32),
+                 uint32_t(name), uint32_t(name >> 32)},
+                key);
+}
+
+UniformStream::UniformStream(uint64_t seed, const std::string &name)
+    : name(hashName(name)), key{uint32_t(seed), uint32_t(seed >> 32)} {}
+
+double UniformStream::at(int64_t index) const {
+  return (bitsOf(index / 4, name, key)[size_t(index % 4)] + 0.5) * 0x1p-32;
+}
+
 double NormalStream::at(int64_t index) {
   if (index / 4 != block) {
     block = index / 4;
-    std::array<uint32_t, 4> bits =
-        philox({uint32_t(block), uint32_t(uint64_t(block) >> 32),
-                uint32_t(name), uint32_t(name >> 32)},
-               key);
+    std::array<uint32_t, 4> bits = bitsOf(block, name, key);
     for (int pair = 0; pair < 2; ++pair) {
       // In (0, 1): the logarithm stays finite.
       double u = (bits[2 * pair] + 0.5) * 0x1p-32;

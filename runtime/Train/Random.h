@@ -28,6 +28,17 @@ private:
   double values[4];
 };
 
+/// Numbers uniform in (0, 1) for the elements of a tensor.
+class UniformStream {
+public:
+  UniformStream(uint64_t seed, const std::string &name);
+  double at(int64_t index) const;
+
+private:
+  uint64_t name;
+  std::array<uint32_t, 2> key;
+};
+
 /// The random key `name` of `step`: two words.
 std::array<uint32_t, 2> deriveKey(uint64_t seed, const std::string &name,
                                   int64_t step);

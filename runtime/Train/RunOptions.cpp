@@ -32,6 +32,9 @@ const char *scheduleName(LearningRateSchedule schedule) {
 }
 
 std::string RunOptions::toJson() const {
+  nlohmann::json inits = nlohmann::json::object();
+  for (const auto &[name, rule] : init)
+    inits[name] = {initKindName(rule.kind), rule.std};
   return nlohmann::json{{"steps", steps},
                         {"first_step", firstStep},
                         {"updates", updates},
@@ -43,6 +46,7 @@ std::string RunOptions::toJson() const {
                         {"eval_every", evalEvery},
                         {"eval_batches", evalBatches},
                         {"params", params},
+                        {"init", inits},
                         {"optimizer_state", optimizerState},
                         {"save", saveDirectory},
                         {"save_every", saveEvery},
@@ -87,6 +91,8 @@ RunOptions RunOptions::fromJson(const std::string &text) {
   options.evalEvery = j.at("eval_every");
   options.evalBatches = j.at("eval_batches");
   options.params = j.at("params");
+  for (const auto &[name, rule] : j.at("init").items())
+    options.init[name] = {*parseInitKind(rule.at(0)), rule.at(1)};
   options.optimizerState = j.at("optimizer_state");
   options.saveDirectory = j.at("save");
   options.saveEvery = j.at("save_every");

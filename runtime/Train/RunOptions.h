@@ -1,8 +1,10 @@
 // The options of a run, from the launcher to every rank.
 #pragma once
 #include "runtime/Data/Batch.h"
+#include "runtime/Program/Program.h"
 #include "runtime/Train/LossScale.h"
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -15,6 +17,7 @@ struct RunOptions {
   int64_t firstStep = 1; ///< above 1 after what is stored
   int64_t updates = 0;   ///< before the first step; skipped ones have none
   std::string params, data;
+  std::map<std::string, Init> init; ///< of parameters, in place of the program's
   DataOptions dataOptions;
   std::string evalData;    ///< read in its order, or empty
   int64_t evalEvery = 0;   ///< steps; 0: after the last one only

@@ -41,7 +41,7 @@ void Trainer::loadParameters() {
     return path.empty() ? nullptr : std::make_unique<SafetensorsFile>(path);
   };
   auto params = open(options.params), optimizer = open(options.optimizerState);
-  prepareParameters(program, context.at, {params.get(), optimizer.get()},
+  prepareParameters(program, context.at, {params.get(), optimizer.get(), &options.init},
                     options.seed, context.device);
 }
 

@@ -4,6 +4,7 @@
 #include "runtime/Error.h"
 #include "runtime/Train/Parameters.h"
 #include "runtime/tools/p3d-run/CheckpointState.h"
+#include "runtime/tools/p3d-run/Initialisation.h"
 #include <algorithm>
 #include <fstream>
 
@@ -26,20 +27,6 @@ static void checkMemory(const Build &build, const Placement &placement) {
     userError("the {} ranks need {:.2f} GiB of memory, {:.2f} GiB are "
               "available here",
               placement.rankCount, double(needed) / (1 << 30), double(available) / (1 << 30));
-}
-
-static void printInitialisation(const Build &build) {
-  std::map<std::string, std::string> lines;
-  for (const Program *program : build.distinctPrograms())
-    for (const Param &param : program->params) {
-      const char *kind = param.init.kind == InitKind::Zeros ? "zeros" : "ones";
-      lines[param.name] =
-          param.init.kind == InitKind::Normal ? fmt::format("normal, std {:.6g}", param.init.std) : kind;
-      if (!isStored(param) || param.init.kind == InitKind::None)
-        lines.erase(param.name);
-    }
-  for (const auto &[name, text] : lines)
-    fmt::print(stderr, "initialise {}: {}\n", name, text);
 }
 
 /// How many batches an evaluation takes.
@@ -95,8 +82,10 @@ void checkInputs(const Build &build, CommandLine &line, const Placement &placeme
     for (const Program *program : build.distinctPrograms())
       checkOptimizerState(*program, optimizer);
   }
+  if (line.init != "auto")
+    line.run.init = readInitialisation(line.init, build);
   if (!params && placement.isRoot())
-    printInitialisation(build);
+    printInitialisation(build, line.run.init);
 }
 
 void resume(CommandLine &line, const Build &build) {

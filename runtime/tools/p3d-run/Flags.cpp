@@ -69,6 +69,13 @@ const Flag flags[] = {
      [](CommandLine &line, const Flag &flag, const std::string &text) {
        line.run.params = readPath(flag, text);
      }},
+    {"init", "auto|FILE.json",
+     "how parameters start without --params: by their use, or by rules, a list "
+     "of {\"pattern\", \"kind\", \"std\"} (auto)",
+     Needs::Nothing,
+     [](CommandLine &line, const Flag &flag, const std::string &text) {
+       line.init = readPath(flag, text);
+     }},
     {"data", "FILE",
      "a .safetensors batch, used again each step, or a file of tokens, of which "
      "each epoch draws every window once",
@@ -320,9 +327,8 @@ void readFlag(CommandLine &line, const std::string &argument) {
 
 /// A verification is one step without an update, whose files are its own.
 void checkVerifyAlone(const CommandLine &line) {
-  static const std::set<std::string> useful = {"verify", "params", "data",
-                                               "seed", "threads",
-                                               "timeout"};
+  static const std::set<std::string> useful = {"verify", "params",  "init",   "data",
+                                               "seed",   "threads", "timeout"};
   for (const std::string &name : line.given)
     if (!useful.count(name))
       userError("--{} has no effect with --verify", name);
@@ -334,6 +340,9 @@ void checkCheckpointFlags(const CommandLine &line) {
       userError("--{} needs --save=DIR", name);
   if (line.given.count("eval-every") && !line.given.count("eval-data"))
     userError("--eval-every needs --eval-data=FILE");
+  for (const char *name : {"params", "resume"})
+    if (line.given.count("init") && line.given.count(name))
+      userError("--init has no effect with --{}, which says where to start", name);
   if (line.given.count("resume") && line.given.count("params"))
     userError("--params and --resume both say where to start; give one of them");
 }

@@ -13,6 +13,7 @@ struct CommandLine {
   bool help = false, verify = false;
   int ranksPerHost = 0; ///< 0: all, here
   std::string directory;
+  std::string init = "auto"; ///< or a file of rules
   RunOptions run;
   std::string log, exportPath, gradientsPath, tracePath;
   std::string resume;   ///< directory of checkpoints, or one of them

@@ -2,6 +2,7 @@
 // does something.
 #include "test/unit/runtime/ToyRun.h"
 #include <filesystem>
+#include <fstream>
 #include <gmock/gmock.h>
 #include <regex>
 
@@ -60,6 +61,7 @@ TEST(Flags, EachDoesSomething) {
       {"clip", "0.001 --eps=0.1"},
       {"seed", "1"},
       {"params", toy.path("start.safetensors")},
+      {"init", toy.path("init.json")},
   };
   // ... flags that write a file, and those that other tests show.
   std::map<std::string, std::string> files = {{"log", "l.jsonl"},
@@ -86,6 +88,8 @@ TEST(Flags, EachDoesSomething) {
       {"ranks-per-host", "Cluster.HostByHostGivesTheSame"},
       {"threads", "driver/threads.test"},
       {"timeout", "Launcher.ReportsAHangingRank"}};
+  std::ofstream(toy.path("init.json"))
+      << R"([{"pattern": "params\\.[ab]", "kind": "normal", "std": 0.1}])";
   Tensors plain = train(toy, "");
   ASSERT_EQ(toy.run("--steps=5 --seed=9 --export=" +
                     toy.path("start.safetensors"))

@@ -101,6 +101,29 @@ TEST(Refusals, CommandLines) {
                            "--steps=N\n");
 }
 
+TEST(Refusals, RulesOfInitialisation) {
+  ToyRun toy;
+  std::string file = toy.path("init.json");
+  auto refuses = [&](const std::string &text, const std::string &expected) {
+    std::ofstream(file) << text;
+    expectRefusal(toy, "--steps=3 --init=" + file, expected);
+  };
+  refuses("[{]", file + ": rules are not JSON at offset 3");
+  refuses("{}", file + ": expected a list of rules, [{\"pattern\": \".*weight\", \"kind\": \"normal\", \"std\": 0.02}, ...]");
+  refuses(R"([{"kind": "ones"}])", file + R"(: rule {"kind":"ones"}: expected an object with a "pattern" of names)");
+  refuses(R"([{"pattern": ".*"}])", R"(: expected a "kind" of normal, uniform, zeros, ones)");
+  refuses(R"([{"kind": "xavier", "pattern": ".*"}])", R"(rule {"kind":"xavier","pattern":".*"}: expected a "kind" of)");
+  refuses(R"([{"pattern": ".*", "kind": "uniform"}])", R"(: expected an "std" above 0)");
+  refuses(R"([{"pattern": ".*", "kind": "normal", "std": 0}])", R"(: expected an "std" above 0)");
+  refuses(R"([{"pattern": ".*", "kind": "zeros", "std": 1}])", R"(: has no use for "std"; remove it)");
+  refuses(R"([{"pattern": "(", "kind": "zeros"}])", file + ": pattern ( is no regular expression: ");
+  refuses(R"([{"pattern": ".*", "kind": "ones"}, {"pattern": "params.a", "kind": "zeros"}])",
+          file + ": pattern params.a is the first that fits for no parameter; patterns are of whole names, as params.h0.attn.w");
+  expectRefusal(toy, "--steps=3 --init=/nonexistent", "/nonexistent: cannot be opened: No such file or directory");
+  expectRefusal(toy, "--steps=3 --init=auto --params=x", "--init has no effect with --params, which says where to start");
+  expectRefusal(toy, "--steps=3 --init=auto --resume=x", "--init has no effect with --resume, which says where to start");
+}
+
 TEST(Refusals, FilesThatCannotBeReadOrWritten) {
   ToyRun toy;
   expectRefusal(toy, "--steps=3 --params=/nonexistent",

@@ -168,6 +168,21 @@ TEST(Initialisation, IsStandardNormal) {
             NormalStream(7, "params.w").at(0));
 }
 
+TEST(Initialisation, UniformHasItsDeviationOnAnyMesh) {
+  Param param = weight({500, 200}, {});
+  param.init = {InitKind::Uniform, 0.5};
+  std::vector<float> one = wholeTensor({1, 1, 1}, {param});
+  double sum = 0, squares = 0, most = 0;
+  for (float value : one)
+    sum += value, squares += value * value, most = std::max(most, std::fabs(double(value)));
+  EXPECT_NEAR(sum / double(one.size()), 0, 0.01);
+  EXPECT_NEAR(squares / double(one.size()), 0.25, 0.005);
+  EXPECT_LE(most, 0.5 * std::sqrt(3.));
+  EXPECT_GT(most, 0.499 * std::sqrt(3.));
+  param.shards = {{0, {P3D_DP}, 125}, {1, {P3D_TP}, 67}};
+  EXPECT_EQ(wholeTensor({3, 1, 4}, {param}), one);
+}
+
 TEST(Initialisation, PhiloxGivesThePublishedNumbers) {
   // Known answers of Random123.
   EXPECT_THAT(philox({0, 0, 0, 0}, {0, 0}),
