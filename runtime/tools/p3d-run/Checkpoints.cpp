@@ -1,4 +1,5 @@
 #include "runtime/tools/p3d-run/Checkpoints.h"
+#include "runtime/Comm/Hosts/Sockets.h"
 #include "runtime/Comm/SharedMemory/Wait.h"
 #include "runtime/Data/WholeFile.h"
 #include "runtime/Train/Checkpoint.h"
@@ -49,8 +50,8 @@ int makeLayout(const std::vector<TensorSpec> &tensors) {
 
 } // namespace
 
-Checkpoints::Checkpoints(const CommandLine &line, const Build &build)
-    : options(line.run), build(build), keepLast(line.keepLast), next(stepAfter(line.run.firstStep - 1)) {
+Checkpoints::Checkpoints(const CommandLine &line, const Build &build, bool isRoot)
+    : options(line.run), build(build), keepLast(line.keepLast), isRoot(isRoot), next(stepAfter(line.run.firstStep - 1)) {
   std::error_code error;
   fs::create_directories(options.saveDirectory, error);
   if (error)
@@ -58,7 +59,7 @@ Checkpoints::Checkpoints(const CommandLine &line, const Build &build)
   if (access(options.saveDirectory.c_str(), W_OK | X_OK) != 0)
     userError("--save={}: cannot be written: {}", options.saveDirectory, std::strerror(errno));
   for (const fs::directory_entry &entry : fs::directory_iterator(options.saveDirectory))
-    if (isUnfinished(entry.path().filename()))
+    if (isRoot && isUnfinished(entry.path().filename()))
       fs::remove_all(entry.path(), error);
   for (const CheckpointFile &file : checkpointFiles())
     layouts.push_back(makeLayout(wholeTensors(build.distinctPrograms(), file.kinds)));
@@ -71,8 +72,24 @@ Checkpoints::~Checkpoints() {
     close(fd);
   // What was not completed is of no use.
   std::error_code ignored;
-  if (next <= options.steps)
+  if (!mark.empty())
+    fs::remove(mark, ignored);
+  if (isRoot && next <= options.steps)
     fs::remove_all(unfinishedCheckpoint(options.saveDirectory, next), ignored);
+}
+
+/// By a name that a later run removes if this one is killed.
+static std::string markOf(const std::string &directory, uint64_t run) { return fmt::format("{}/.step_{:016x}.tmp", directory, run); }
+
+void Checkpoints::leaveMark(uint64_t run) {
+  mark = markOf(options.saveDirectory, run);
+  if (FileDescriptor file(open(mark.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666)); file.get() < 0)
+    userError("{}: cannot be written: {}", mark, std::strerror(errno));
+}
+
+void Checkpoints::expectMark(uint64_t run) const {
+  if (access(markOf(options.saveDirectory, run).c_str(), F_OK) != 0)
+    userError("--save={}: is another directory than on the host of rank 0; name one that all hosts see", options.saveDirectory);
 }
 
 int64_t Checkpoints::stepAfter(int64_t step) const {
@@ -119,6 +136,8 @@ Checkpoints::News Checkpoints::end() {
 
 std::vector<Checkpoints::News> Checkpoints::poll(const Control &control, bool waits) {
   std::vector<News> news;
+  if (!isRoot)
+    return news;
   do {
     if (running && (waits || isDone.load()))
       news.push_back(end());

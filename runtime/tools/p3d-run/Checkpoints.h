@@ -12,13 +12,17 @@ namespace p3d {
 
 class Checkpoints {
 public:
-  /// Makes the directory and removes what an earlier run did not complete.
-  Checkpoints(const CommandLine &line, const Build &build);
+  /// Makes the directory; the root's, which alone completes checkpoints, also removes what an earlier run did not complete.
+  Checkpoints(const CommandLine &line, const Build &build, bool isRoot);
   ~Checkpoints();
   Checkpoints(const Checkpoints &) = delete;
 
   /// For the ranks: RunOptions::saveLayoutFds.
   const std::vector<int> &layoutFds() const { return layouts; }
+
+  /// For other launchers: the root leaves a mark in the directory until its end, and the others look for it.
+  void leaveMark(uint64_t run);
+  void expectMark(uint64_t run) const;
 
   struct News {
     std::string text;
@@ -44,6 +48,8 @@ private:
   const RunOptions &options;
   const Build &build;
   int64_t keepLast;
+  bool isRoot;
+  std::string mark;
   std::vector<int> layouts;
   int64_t next; ///< the step that is saved next
   std::optional<int64_t> running;

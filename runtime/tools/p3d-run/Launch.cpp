@@ -146,8 +146,6 @@ bool Run::isSignalled() {
 void Run::openEndpoints() {
   if (build.any().target != Target::Cpu)
     return;
-  std::random_device random;
-  control.header().run = uint64_t(random()) << 32 | random();
   for (int rank = placement.firstRank; rank < placement.firstRank + placement.rankCount; ++rank) {
     listening.push_back(listenAt(0));
     int fd = listening.back().get();
@@ -160,7 +158,11 @@ void Run::openEndpoints() {
 void Run::joinCluster() {
   if (placement.isAlone())
     return;
+  std::random_device random;
+  control.header().run = uint64_t(random()) << 32 | random();
   openEndpoints();
+  if (checkpoints && placement.isRoot())
+    checkpoints->leaveMark(control.header().run);
   RunFacts facts{build.any().fingerprint, hashName(optionsText(line.run) + line.exportPath + '\n' + line.gradientsPath),
                  outputs.weights ? outputs.weights->temporaryPath() : "",
                  outputs.gradients ? outputs.gradients->temporaryPath() : "", line.run.timeoutSeconds,
@@ -171,6 +173,8 @@ void Run::joinCluster() {
     watched.push_back({signalFd, POLLIN, 0});
     poll(watched.data(), watched.size(), 100);
   }
+  if (checkpoints && !placement.isRoot())
+    checkpoints->expectMark(control.header().run);
 }
 
 /// Of another launcher's file this one's ranks get a descriptor too.
@@ -196,8 +200,7 @@ void Run::openFiles() {
     line.run.exportFd = descriptor(outputs.weights, agreed.exportFile);
     line.run.gradientsFd = descriptor(outputs.gradients, agreed.gradientsFile);
   }
-  if (!line.run.saveDirectory.empty()) {
-    checkpoints = std::make_unique<Checkpoints>(line, build);
+  if (checkpoints) {
     line.run.saveLayoutFds = checkpoints->layoutFds();
     inherited.insert(inherited.end(), line.run.saveLayoutFds.begin(), line.run.saveLayoutFds.end());
   }
@@ -283,6 +286,8 @@ void Run::follow() {
 }
 
 void Run::run() {
+  if (!line.run.saveDirectory.empty())
+    checkpoints = std::make_unique<Checkpoints>(line, build, placement.isRoot());
   joinCluster();
   openFiles();
   if (placement.isRoot())
@@ -314,8 +319,8 @@ void Run::run() {
 static void checkParts(const Build &build, const CommandLine &line, const Placement &placement) {
   if (placement.isAlone())
     return;
-  if (!line.run.saveDirectory.empty() || !line.resume.empty())
-    userError("--save and --resume need all ranks under one p3d-run, on one machine");
+  if (line.restarts)
+    userError("--elastic=restart needs all ranks under one p3d-run: leave it out, and start all again with --resume");
   if (!line.tracePath.empty())
     userError("--trace shows the ranks of one p3d-run: start all ranks here with p3d-run {}", build.directory);
   if (line.verify)

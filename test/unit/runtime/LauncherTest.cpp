@@ -162,6 +162,30 @@ TEST(Launcher, SeveralHostsGiveTheSameBits) {
   expectNoRankLeft(hosts);
 }
 
+TEST(Launcher, SeveralHostsSaveAndResume) {
+  ToyRun together, hosts;
+  ASSERT_EQ(together.run("--steps=6 --seed=3 --export=" + together.path("end")).exitCode, 0);
+  std::string save = " --seed=3 --save-every=2 --save=" + hosts.path("save");
+  for (const CommandResult &result : hosts.runParts(eachHost("--steps=4" + save), ""))
+    ASSERT_EQ(result.exitCode, 0) << result.output;
+  EXPECT_EQ(runCommand("cat " + hosts.path("save/latest")).output, "step_4\n");
+  EXPECT_EQ(runCommand("ls -A " + hosts.path("save")).output, "latest\nstep_2\nstep_4\n");
+  std::string rest = "--steps=6 --resume=" + hosts.path("save") + " --export=" + hosts.path("end");
+  for (const CommandResult &result : hosts.runParts(eachHost(rest), ""))
+    ASSERT_EQ(result.exitCode, 0) << result.output;
+  EXPECT_EQ(readTensors(hosts.path("end")), readTensors(together.path("end")));
+}
+
+TEST(Launcher, HostsThatSaveInTheirOwnDirectories) {
+  ToyRun toy;
+  // Another host: the same name leads elsewhere.
+  std::vector<ToyRun::Part> parts = eachHost("--steps=4 --save-every=2 --save=save");
+  parts[1].environment += "env -C " + toy.path("bin") + " ";
+  std::vector<CommandResult> results = toy.runParts(parts, "cd " + toy.path("") + "; ");
+  EXPECT_EQ(results[0].exitCode, 1);
+  EXPECT_THAT(results[0].output, HasSubstr("--save=save: is another directory than on the host of rank 0; name one that all hosts see"));
+}
+
 TEST(Launcher, ARankOfAnotherHostThatDies) {
   ToyRun toy;
   std::vector<CommandResult> hosts = toy.runParts(eachHost("--steps=5", 2), "TOY_CRASH=3 ");

@@ -75,6 +75,7 @@ void Member::exchange() {
   Targets targets{link.get()};
   mirror.sendStart(targets);
   mirror.sendRecords(targets);
+  mirror.sendSaved(targets);
   if (secondsSince(placesNs) > heartbeatSeconds) {
     mirror.sendPlaces(targets);
     placesNs = monotonicNs();

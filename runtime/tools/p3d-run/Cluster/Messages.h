@@ -6,7 +6,7 @@
 
 namespace p3d {
 
-enum class MessageKind : uint32_t { Hello, Welcome, Endpoint, Ready, Id, Place, Record, Read, Start, Failure, Finished, End };
+enum class MessageKind : uint32_t { Hello, Welcome, Endpoint, Ready, Id, Place, Record, Saved, Read, Start, Failure, Finished, End };
 
 /// From every launcher but the root: who it is, and what has to be equal everywhere.
 struct HelloMessage {
@@ -64,10 +64,18 @@ struct RecordMessage {
   StepRecord record;
 };
 
-/// From the root: how many steps it has read. Also the sign that it is alive.
+/// The last step whose state a rank has written for a checkpoint, or failed to.
+struct SavedMessage {
+  static constexpr MessageKind kind = MessageKind::Saved;
+  int32_t rank;
+  int64_t step;
+  char failure[sizeof(RankArea::saveFailure)];
+};
+
+/// From the root: how many steps it has read, and checkpoints completed or given up. Also the sign that it is alive.
 struct ReadMessage {
   static constexpr MessageKind kind = MessageKind::Read;
-  uint32_t steps;
+  uint32_t steps, checkpoints;
 };
 
 /// From the root: the ranks may go on from where they are ready.

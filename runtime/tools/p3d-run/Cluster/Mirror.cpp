@@ -6,7 +6,7 @@ namespace p3d {
 
 Mirror::Mirror(const Control &control, const Placement &placement)
     : control(control), placement(placement), sentReady(size_t(placement.rankCount)),
-      sentRecords(size_t(placement.rankCount)) {}
+      sentRecords(size_t(placement.rankCount)), sentSaved(size_t(placement.rankCount)) {}
 
 template <typename Message> static void sendAll(const Targets &targets, const Message &message) {
   for (Link *target : targets)
@@ -63,6 +63,20 @@ void Mirror::sendRecords(const Targets &targets) {
   }
 }
 
+void Mirror::sendSaved(const Targets &targets) {
+  for (int i = 0; i < placement.rankCount; ++i) {
+    int rank = placement.firstRank + i;
+    const RankArea &area = control.rank(rank);
+    int64_t saved = area.saved.load(std::memory_order_acquire);
+    if (saved == sentSaved[i])
+      continue;
+    SavedMessage message{rank, saved, {}};
+    std::memcpy(message.failure, area.saveFailure, sizeof(message.failure));
+    sendAll(targets, message);
+    sentSaved[i] = saved;
+  }
+}
+
 void Mirror::sendPlaces(const Targets &targets) const {
   for (int i = 0; i < placement.rankCount; ++i) {
     int rank = placement.firstRank + i;
@@ -81,6 +95,7 @@ static void endTexts(WelcomeMessage &m) { endText(m.exportFile), endText(m.gradi
 static void endTexts(EndpointMessage &m) { endText(m.endpoint.address), endText(m.host); }
 static void endTexts(ReadyMessage &m) { endText(m.host), endText(m.device); }
 static void endTexts(PlaceMessage &m) { endText(m.task), endText(m.operation); }
+static void endTexts(SavedMessage &m) { endText(m.failure); }
 static void endTexts(FailureMessage &m) { endText(m.text), endText(m.late.transfer); }
 static void endTexts(IdMessage &) {}
 static void endTexts(RecordMessage &) {}
@@ -153,9 +168,17 @@ static void applyRecord(const Control &control, const RecordMessage &message) {
   area.stepsDone.store(message.index + 1, std::memory_order_release);
 }
 
+static void applySaved(const Control &control, const SavedMessage &message) {
+  RankArea &area = areaOf(control, message);
+  setText(area.saveFailure, message.failure);
+  area.saved.store(message.step, std::memory_order_release);
+}
+
 static void applyRead(const Control &control, const ReadMessage &message) {
   control.header().stepsRead.store(message.steps, std::memory_order_release);
   futexWake(control.header().stepsRead);
+  control.header().checkpoints.store(message.checkpoints, std::memory_order_release);
+  futexWake(control.header().checkpoints);
 }
 
 bool Mirror::apply(MessageKind kind, const std::string &data) {
@@ -168,6 +191,8 @@ bool Mirror::apply(MessageKind kind, const std::string &data) {
     return applyPlace(control, decode<PlaceMessage>(data)), true;
   case MessageKind::Record:
     return applyRecord(control, decode<RecordMessage>(data)), true;
+  case MessageKind::Saved:
+    return applySaved(control, decode<SavedMessage>(data)), true;
   case MessageKind::Read:
     return applyRead(control, decode<ReadMessage>(data)), true;
   case MessageKind::Start:

@@ -19,6 +19,8 @@ public:
   void sendEndpoints(const Targets &targets, int first, int count) const;
   /// Devices that are ready, and ids of communicators.
   void sendStart(const Targets &targets);
+  /// What is written of checkpoints.
+  void sendSaved(const Targets &targets);
   /// Steps done.
   void sendRecords(const Targets &targets);
   void sendPlaces(const Targets &targets) const;
@@ -38,6 +40,7 @@ private:
   const Placement &placement;
   std::vector<bool> sentReady;
   std::vector<uint32_t> sentRecords;
+  std::vector<int64_t> sentSaved;
   std::set<std::pair<int, uint64_t>> sentIds; ///< by rank and key
   int64_t clockOffsetNs = 0;
 };

@@ -180,11 +180,11 @@ void Root::report(const FailureMessage &failure) {
 void Root::exchange() {
   acceptPeers();
   mirror.sendStart(others());
-  uint32_t read = control.header().stepsRead.load();
-  if (read != readSent || secondsSince(readNs) > heartbeatSeconds) {
+  uint32_t read = control.header().stepsRead.load(), saved = control.header().checkpoints.load();
+  if (read != readSent || saved != savedSent || secondsSince(readNs) > heartbeatSeconds) {
     for (Link *link : others())
-      link->send(ReadMessage{read});
-    readSent = read, readNs = monotonicNs();
+      link->send(ReadMessage{read, saved});
+    readSent = read, savedSent = saved, readNs = monotonicNs();
   }
   for (auto &peer : peers)
     receive(*peer);

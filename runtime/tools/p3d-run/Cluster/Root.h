@@ -47,7 +47,7 @@ private:
   FileDescriptor listening;
   std::vector<std::unique_ptr<Peer>> peers;
   int64_t startNs, readNs = 0;
-  uint32_t readSent = 0;
+  uint32_t readSent = 0, savedSent = 0;
   bool isJoined = false, isEnding = false;
 };
 
