@@ -3,6 +3,7 @@
 #include "compiler/Pipeline.h"
 #include "compiler/PlanOption.h"
 #include "passes/Support/Units.h"
+#include "runtime/include/p3d/units.h"
 #include "passes/Schedule/Schedules.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"

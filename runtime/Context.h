@@ -4,6 +4,7 @@
 #include "runtime/Comm/Transport.h"
 #include "runtime/Program/Program.h"
 #include "runtime/Train/Device.h"
+#include "runtime/Train/FiniteCheck.h"
 #include "runtime/Train/Trace.h"
 
 struct p3d_context {
@@ -14,6 +15,7 @@ struct p3d_context {
   p3d::Device &device;
   p3d::Transport &transport;
   p3d::Trace *trace = nullptr; ///< none: nothing is traced
+  p3d::FiniteCheck *check = nullptr; ///< none: nothing is checked
 
   p3d::RankArea &area() { return control.rank(rank); }
   /// Publishes what this rank does now, for the reports of others.

@@ -49,6 +49,16 @@ p3d_dtype toDType(int32_t dtype) { return p3d::info(p3d_dtype(dtype)).dtype; }
 
 extern "C" {
 
+void p3d_enter_call(p3d_context *ctx, int32_t operation) {
+  if (ctx->check)
+    ctx->check->enterCall(operation);
+}
+
+void p3d_made(p3d_context *ctx, int32_t operation, int32_t dtype, const void *data, int64_t count) {
+  if (ctx->check)
+    p3d::guard(ctx, [&] { ctx->check->read(operation, toDType(dtype), data, count); });
+}
+
 int64_t p3d_axis_index(p3d_context *ctx, int32_t axis) {
   return p3d::guard(ctx, [&] { return int64_t(ctx->program.mesh.along(toAxis(axis), ctx->at)); });
 }

@@ -8,7 +8,7 @@ import re
 import sys
 from pathlib import Path
 
-ABI = "runtime/include/p3d/runtime.h"  # the one edge between the compiler and the runtime
+ABI = "runtime/include/p3d/"  # the one edge between the compiler and the runtime, and how both read sizes
 LIBRARIES = ("mlir/", "llvm/", "llvm-c/", "mlir-c/", "lld/", "clang/")
 
 # Where a file is: what it may include of ours, and whether LLVM and MLIR. `{part}` is its own second directory. The first row

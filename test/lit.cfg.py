@@ -15,3 +15,8 @@ config.environment["PATH"] = os.pathsep.join(
 # What was built with the CUDA toolkit.
 if os.path.exists(os.path.join(config.p3dc_build, "lib", "p3d", "libdevice.10.bc")):
     config.available_features.add("cuda")
+# Device programs run on the emulated driver.
+emulator = os.path.join(config.p3dc_build, "lib", "emulator")
+if os.path.exists(os.path.join(emulator, "libcuda.so.1")):
+    config.available_features.add("emulator")
+config.substitutions.append(("%{emulated}", f"env LD_LIBRARY_PATH={emulator}"))

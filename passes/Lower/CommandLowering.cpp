@@ -3,6 +3,7 @@
 #include "passes/Lower/KernelMapping.h"
 #include "runtime/include/p3d/runtime.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/Path.h"
 
 using namespace mlir;
 using namespace p3d;
@@ -83,8 +84,43 @@ LogicalResult CommandLowering::lower(Block &commands) {
             .Default([](Operation *op) { return op->emitOpError() << "is no command"; });
     if (failed(lowered))
       return failure();
+    showResults(&op);
   }
   return success();
+}
+
+/// "reduce_sum at model.mlir:12"; empty for a command that makes no numbers, or only moves them.
+static std::string nameOf(Operation *command) {
+  std::string name = TypeSwitch<Operation *, std::string>(command)
+                         .Case([](exec::LaunchOp op) {
+                           StringRef kernel = op.getKernel();
+                           kernel.consume_front("kernel.");
+                           return kernel.split('.').first.str();
+                         })
+                         .Case([](exec::InvokeOp op) {
+                           StringRef callee = op.getCallee();
+                           callee.consume_front("p3d_");
+                           return callee.str();
+                         })
+                         .Case([](exec::EinsumOp op) { return ("einsum " + op.getSpec()).str(); })
+                         .Case([](exec::AllReduceOp op) { return ("all_reduce over " + exec::stringifyGroup(op.getGroup())).str(); })
+                         .Case<exec::ReduceScatterOp, exec::ReduceSharesOp>([](auto op) { return ("reduce_scatter over " + exec::stringifyGroup(op.getGroup())).str(); })
+                         .Default([](Operation *) { return std::string(); });
+  auto place = command->getLoc()->findInstanceOf<FileLineColLoc>();
+  if (name.empty() || !place)
+    return name;
+  return (name + " at " + llvm::sys::path::filename(place.getFilename().getValue()) + ":" + Twine(place.getLine())).str();
+}
+
+void CommandLowering::showResults(Operation *command) {
+  std::string name = nameOf(command);
+  // On a device what is reduced has a stream of its own; its readers show it.
+  bool isDone = !environment.launches || isa<exec::LaunchOp, exec::InvokeOp, exec::EinsumOp>(command);
+  if (name.empty() || !isDone)
+    return;
+  for (Value memory : cast<exec::Command>(command).getWrites())
+    if (MemRefType type = memoryOf(memory); isa<FloatType>(type.getElementType()))
+      llvm.call("p3d_made", {environment.context, llvm.i32(names.number(name)), dtype(type.getElementType()), at(memory), llvm.i64(type.getNumElements())});
 }
 
 /// Where a slab lies for the task's microbatch.
@@ -223,6 +259,8 @@ LogicalResult CommandLowering::lower(exec::InvokeOp op) {
 }
 
 LogicalResult CommandLowering::lower(exec::CallOp op) {
+  std::string name = op.getLayer() ? ("layer " + Twine(*op.getLayer())).str() : op.getCallee().str();
+  llvm.call("p3d_enter_call", {environment.context, llvm.i32(names.number(name))});
   SmallVector<Value> args{environment.context};
   llvm::append_range(args, at(op.getIns()));
   llvm::append_range(args, at(op.getOuts()));

@@ -65,6 +65,8 @@ private:
 
   /// What a message over a row of shares is given: where the row begins and where this rank's share does, in the order that `op` takes them; then the row's form.
   template <typename Op> llvm::SmallVector<mlir::Value> rowArguments(Op op, llvm::StringRef what, bool fromShare);
+  /// Lets the runtime look at the floats that a command made.
+  void showResults(mlir::Operation *command);
   void enqueue(exec::LaunchOp op, llvm::ArrayRef<mlir::Value> arguments);
   void addEpilogue(exec::EinsumOp op, llvm::SmallVectorImpl<mlir::Value> &arguments);
 

@@ -10,23 +10,6 @@ std::string p3d::bytesText(double bytes) {
   return llvm::to_string(llvm::format(unit ? "%.1f " : "%.0f ", bytes)) + kUnits[unit];
 }
 
-std::optional<double> p3d::parseBytes(llvm::StringRef text) {
-  size_t digits = std::min(text.find_first_not_of("0123456789."), text.size());
-  llvm::StringRef unit = text.substr(digits);
-  double number = 0;
-  if (text.take_front(digits).getAsDouble(number) || number <= 0)
-    return std::nullopt;
-  if (unit.empty() || unit == "B")
-    return number;
-  double thousand = unit.consume_back("iB") ? 1024 : unit.consume_back("B") ? 1000 : 0;
-  size_t power = llvm::StringRef("KMGT").find(unit);
-  if (thousand == 0 || unit.size() != 1 || power == llvm::StringRef::npos)
-    return std::nullopt;
-  for (size_t i = 0; i <= power; ++i)
-    number *= thousand;
-  return number;
-}
-
 std::string p3d::secondsText(double seconds) {
   if (seconds >= 1)
     return llvm::to_string(llvm::format("%.2f s", seconds));

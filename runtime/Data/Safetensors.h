@@ -19,6 +19,7 @@ struct TensorView {
   char *data; ///< may be unaligned: copy, do not dereference
   int64_t bytes;
   int64_t offset; ///< in the file
+  size_t part = 0; ///< of the files of an index
 };
 
 /// A safetensors file, or the files of an index, checked as a whole when
@@ -29,11 +30,15 @@ public:
   /// `path` may be an index "....index.json", or the name of a file that is
   /// not there but has one.
   explicit SafetensorsFile(const std::string &path);
+  /// What an index of `parts`, one at least, would name.
+  explicit SafetensorsFile(std::vector<SafetensorsFile> parts);
 
-  const std::string &name() const { return file.name(); }
+  const std::string &name() const;
   int64_t bytes() const { return file.size(); }
+  /// The files of an index, by name; none if this is one file of tensors.
+  const std::vector<SafetensorsFile> &parts() const { return shards; }
   const std::map<std::string, TensorView> &tensors() const { return table; }
-  /// All bytes before the tensors.
+  /// All bytes before the tensors; of an index all.
   std::string_view header() const { return {file.data(), size_t(dataStart)}; }
   /// The tensor `name`, or null.
   const TensorView *find(const std::string &name) const;
@@ -45,6 +50,7 @@ private:
   void readHeader();
   void checkCoverage() const;
   void readIndex();
+  void addPart(SafetensorsFile part);
   MappedFile file;
   std::vector<SafetensorsFile> shards; ///< that an index names
   int64_t dataStart = 0;
@@ -62,6 +68,19 @@ struct TensorSpec {
 std::string
 safetensorsHeader(const std::vector<TensorSpec> &tensors, int64_t &fileBytes,
                   const std::map<std::string, std::string> &metadata = {});
+
+/// A file of tensors that takes no more bytes than was asked for.
+struct TensorFile {
+  std::string path;
+  std::vector<TensorSpec> tensors;
+};
+
+/// Puts `tensors`, in their order, into files of at most `shardBytes` (above 0) of them, or of one tensor: "<stem>-0000k-of-0000n.safetensors", or
+/// `path` if one is enough.
+std::vector<TensorFile> cutIntoShards(const std::string &path, const std::vector<TensorSpec> &tensors, int64_t shardBytes);
+/// The name of the index of a `path` that is several files, and the text of it, as Hugging Face writes it.
+std::string indexPathOf(const std::string &path);
+std::string indexText(const std::vector<TensorFile> &shards);
 
 /// "[2,3]"
 std::string shapeText(const std::vector<int64_t> &shape);

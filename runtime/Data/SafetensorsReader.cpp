@@ -29,8 +29,12 @@ static bool isIndex(const std::string &path) {
                       indexSuffix) == 0;
 }
 
+std::string indexPathOf(const std::string &path) {
+  return isIndex(path) ? path : path + std::string(indexSuffix);
+}
+
 SafetensorsFile::SafetensorsFile(const std::string &path) {
-  std::string index = isIndex(path) ? path : path + std::string(indexSuffix);
+  std::string index = indexPathOf(path);
   bool hasIndex = isIndex(path) || (!std::filesystem::exists(path) &&
                                     std::filesystem::exists(index));
   file = MappedFile(hasIndex ? index : path);
@@ -38,6 +42,16 @@ SafetensorsFile::SafetensorsFile(const std::string &path) {
     readIndex();
   else
     readHeader();
+}
+
+SafetensorsFile::SafetensorsFile(std::vector<SafetensorsFile> parts) {
+  for (SafetensorsFile &part : parts)
+    addPart(std::move(part));
+}
+
+const std::string &SafetensorsFile::name() const {
+  return file.name().empty() && !shards.empty() ? shards.front().name()
+                                                : file.name();
 }
 
 const TensorView *SafetensorsFile::find(const std::string &name) const {
@@ -50,10 +64,10 @@ SafetensorsFile::expect(const std::string &name, p3d_dtype dtype,
                         const std::vector<int64_t> &shape) const {
   const TensorView *view = find(name);
   if (!view)
-    userError("{}: tensor {} is missing; expected {} {}", file.name(), name,
+    userError("{}: tensor {} is missing; expected {} {}", this->name(), name,
               info(dtype).fileName, shapeText(shape));
   if (view->dtype != dtype || view->shape != shape)
-    userError("{}: tensor {} has type {} {}, expected {} {}", file.name(), name,
+    userError("{}: tensor {} has type {} {}, expected {} {}", this->name(), name,
               info(view->dtype).fileName, shapeText(view->shape),
               info(dtype).fileName, shapeText(shape));
   return *view;
@@ -211,14 +225,21 @@ void SafetensorsFile::readIndex() {
       if (!shard.find(tensor))
         userError("{}: tensor {} is not in {}, where the index puts it", label,
                   tensor, name);
-    for (const auto &[tensor, view] : shard.table) {
+    for (const auto &[tensor, view] : shard.table)
       if (!tensors.count(tensor))
         userError("{}: holds tensor {}, which {} does not put there",
                   shard.name(), tensor, label);
-      table.emplace(tensor, view);
-    }
-    shards.push_back(std::move(shard));
+    addPart(std::move(shard));
   }
+  dataStart = file.size();
+}
+
+void SafetensorsFile::addPart(SafetensorsFile part) {
+  for (auto [name, view] : part.table) {
+    view.part = shards.size();
+    table.emplace(name, view);
+  }
+  shards.push_back(std::move(part));
 }
 
 void SafetensorsFile::checkCoverage() const {

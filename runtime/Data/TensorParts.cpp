@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 namespace p3d {
 
@@ -24,13 +23,6 @@ p3d_dtype commonType(const std::string &name, const std::vector<TensorPart> &par
                 info(parts.front().from->dtype).fileName, part.name, info(part.from->dtype).fileName);
   }
   return parts.front().from->dtype;
-}
-
-static int64_t bytesOf(const TensorSpec &spec) {
-  int64_t bytes = info(spec.dtype).bytes;
-  for (int64_t extent : spec.shape)
-    bytes *= extent;
-  return bytes;
 }
 
 namespace {
@@ -76,70 +68,41 @@ private:
   std::vector<char> buffer;
 };
 
-/// The tensors of each file: as many as fit.
-std::vector<std::vector<const PartedTensor *>> cutIntoShards(const std::vector<PartedTensor> &tensors, int64_t shardBytes) {
-  std::vector<std::vector<const PartedTensor *>> shards(1);
-  int64_t bytes = 0;
-  for (const PartedTensor &tensor : tensors) {
-    int64_t more = bytesOf(tensor.spec);
-    if (!shards.back().empty() && bytes + more > shardBytes) {
-      shards.emplace_back();
-      bytes = 0;
-    }
-    shards.back().push_back(&tensor);
-    bytes += more;
-  }
-  return shards;
-}
-
-WholeFile writeShard(const std::string &path, const std::vector<const PartedTensor *> &tensors) {
-  std::vector<TensorSpec> specs;
-  for (const PartedTensor *tensor : tensors)
-    specs.push_back(tensor->spec);
+/// Writes the tensors of `shard`, which follow one another from `next` on.
+WholeFile writeShard(const TensorFile &shard, const PartedTensor *&next) {
   int64_t bytes;
   // Hugging Face refuses files that do not name the layout of a framework.
-  std::string header = safetensorsHeader(specs, bytes, {{"format", "pt"}});
-  WholeFile file(path);
+  std::string header = safetensorsHeader(shard.tensors, bytes, {{"format", "pt"}});
+  WholeFile file(shard.path);
   file.append(header.data(), int64_t(header.size()));
-  for (const PartedTensor *tensor : tensors) {
-    PartWriter writer(file, *tensor);
-    for (const TensorPart &part : tensor->parts)
+  for (size_t i = 0; i < shard.tensors.size(); ++i, ++next) {
+    PartWriter writer(file, *next);
+    for (const TensorPart &part : next->parts)
       writer.write(part);
   }
   file.finish();
   return file;
 }
-
-std::string stemOf(const std::string &path) {
-  std::string suffix = ".safetensors";
-  bool has = path.size() > suffix.size() && path.compare(path.size() - suffix.size(), suffix.size(), suffix) == 0;
-  return has ? path.substr(0, path.size() - suffix.size()) : path;
-}
 } // namespace
 
 std::string writeParted(const std::string &path, const std::vector<PartedTensor> &tensors, int64_t shardBytes) {
-  auto shards = cutIntoShards(tensors, shardBytes);
+  std::vector<TensorSpec> specs;
+  for (const PartedTensor &tensor : tensors)
+    specs.push_back(tensor.spec);
+  std::vector<TensorFile> shards = cutIntoShards(path, specs, shardBytes);
+  const PartedTensor *next = tensors.data();
   if (shards.size() == 1) {
-    writeShard(path, shards.front()).keep();
+    writeShard(shards.front(), next).keep();
     return path;
   }
   if (std::filesystem::exists(path))
     userError("{}: is there already and would be read in place of the {} files that its size of at most {} bytes asks for; remove it, or name "
               "another",
               path, shards.size(), shardBytes);
-  nlohmann::ordered_json index;
-  int64_t total = 0;
   std::vector<WholeFile> files;
-  for (size_t i = 0; i < shards.size(); ++i) {
-    std::string name = fmt::format("{}-{:05}-of-{:05}.safetensors", stemOf(path), i + 1, shards.size());
-    files.push_back(writeShard(name, shards[i]));
-    for (const PartedTensor *tensor : shards[i]) {
-      index["weight_map"][tensor->spec.name] = name.substr(name.rfind('/') + 1);
-      total += bytesOf(tensor->spec);
-    }
-  }
-  index["metadata"]["total_size"] = total;
-  std::string text = index.dump(2) + "\n", indexPath = path + ".index.json";
+  for (const TensorFile &shard : shards)
+    files.push_back(writeShard(shard, next));
+  std::string text = indexText(shards), indexPath = indexPathOf(path);
   files.emplace_back(indexPath);
   files.back().append(text.data(), int64_t(text.size()));
   files.back().finish();

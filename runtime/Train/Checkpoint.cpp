@@ -21,24 +21,31 @@ std::string unfinishedCheckpoint(const std::string &directory, int64_t step) {
   return fmt::format("{}/.step_{}.tmp", directory, step);
 }
 
-CheckpointWriter::CheckpointWriter(p3d_context &context, const RunOptions &options) : context(context), options(options) {
-  for (int fd : options.saveLayoutFds)
-    layouts.emplace_back(MappedFile(fd, "--save"));
+CheckpointWriter::CheckpointWriter(p3d_context &context, const RunOptions &options)
+    : context(context), options(options), files(checkpointFiles().size()) {
+  std::vector<std::vector<SafetensorsFile>> parts(files.size());
+  for (const SavedFile &file : options.savedFiles) {
+    parts[file.of].emplace_back(MappedFile(file.layoutFd, "--save"));
+    files[file.of].push_back({file.name, parts[file.of].back().header(), {}});
+  }
+  for (std::vector<SafetensorsFile> &of : parts)
+    layouts.emplace_back(std::move(of));
 }
 
 void CheckpointWriter::copyState() {
-  bool isKnown = !ranges.empty();
-  size_t next = 0, used = 0;
-  for (size_t file = 0; file < layouts.size(); ++file)
-    forEachOwned(context.program, context.at, context.device, checkpointFiles()[file].kinds, layouts[file],
+  size_t used = 0;
+  for (size_t of = 0; of < layouts.size(); ++of)
+    forEachOwned(context.program, context.at, context.device, checkpointFiles()[of].kinds, layouts[of],
                  [&](const TensorView &view, int64_t offset, int64_t bytes) {
-                   if (!isKnown) {
-                     ranges.push_back({file, view.offset + offset, int64_t(used), bytes});
-                     copy.resize(std::max(copy.size(), used + size_t(bytes)));
-                     used += size_t(bytes);
+                   if (!knowsRanges) {
+                     files[of][view.part].ranges.push_back({view.offset + offset, int64_t(used), bytes});
+                     copy.resize(used + size_t(bytes));
                    }
-                   return copy.data() + ranges[next++].offset;
+                   char *place = copy.data() + used;
+                   used += size_t(bytes);
+                   return place;
                  });
+  knowsRanges = true;
 }
 
 CheckpointWriter::~CheckpointWriter() {
@@ -80,8 +87,10 @@ void CheckpointWriter::write(int64_t step) const {
   // All ranks make it, and the files: whoever comes first.
   if (mkdir(directory.c_str(), 0777) != 0 && errno != EEXIST)
     userError("{}: cannot be made: {}", directory, std::strerror(errno));
-  for (size_t file = 0; file < layouts.size(); ++file)
-    writeFile(directory + "/" + checkpointFiles()[file].name, file);
+  for (const std::vector<File> &parts : files)
+    for (const File &file : parts)
+      if (context.rank == 0 || !file.ranges.empty())
+        writeFile(directory + "/" + file.name, file);
 }
 
 /// All of `bytes`, at `offset`.
@@ -98,19 +107,17 @@ static void writeAt(int fd, const char *data, int64_t bytes, int64_t offset, con
   }
 }
 
-void CheckpointWriter::writeFile(const std::string &path, size_t file) const {
+void CheckpointWriter::writeFile(const std::string &path, const File &file) const {
   struct Descriptor {
     int fd;
     ~Descriptor() { close(fd); }
   } out{open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666)};
   if (out.fd < 0)
     userError("{}: cannot be written: {}", path, std::strerror(errno));
-  const SafetensorsFile &layout = layouts[file];
   if (context.rank == 0)
-    writeAt(out.fd, layout.header().data(), int64_t(layout.header().size()), 0, path);
-  for (const Range &range : ranges)
-    if (range.file == file)
-      writeAt(out.fd, copy.data() + range.offset, range.bytes, range.fileOffset, path);
+    writeAt(out.fd, file.header.data(), int64_t(file.header.size()), 0, path);
+  for (const Range &range : file.ranges)
+    writeAt(out.fd, copy.data() + range.offset, range.bytes, range.fileOffset, path);
   if (fdatasync(out.fd) != 0)
     userError("{}: cannot be written: {}", path, std::strerror(errno));
 }

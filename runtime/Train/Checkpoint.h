@@ -10,7 +10,7 @@ struct p3d_context;
 
 namespace p3d {
 
-/// The files of a checkpoint, and what they hold.
+/// The files of a checkpoint, and what they hold; a large one is several and an index.
 struct CheckpointFile {
   const char *name;
   TensorKinds kinds;
@@ -31,21 +31,26 @@ public:
   void save(int64_t step, const SavedProgress &progress);
 
 private:
-  /// A range of a file.
   struct Range {
-    size_t file;
     int64_t fileOffset, offset, bytes; ///< in the file and in `copy`
+  };
+  /// A file of the checkpoint.
+  struct File {
+    std::string name;
+    std::string_view header;
+    std::vector<Range> ranges; ///< that this rank owns
   };
 
   void copyState();
   void write(int64_t step) const;
-  void writeFile(const std::string &path, size_t file) const;
+  void writeFile(const std::string &path, const File &file) const;
   void awaitLauncher();
 
   p3d_context &context;
   const RunOptions &options;
-  std::vector<SafetensorsFile> layouts; ///< headers, and room that nobody fills
-  std::vector<Range> ranges;
+  std::vector<SafetensorsFile> layouts;  ///< of checkpointFiles()
+  std::vector<std::vector<File>> files;  ///< that each of them is
+  bool knowsRanges = false;
   std::vector<char> copy;
   uint32_t begun = 0;
   std::thread thread;

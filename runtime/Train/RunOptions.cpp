@@ -32,7 +32,9 @@ const char *scheduleName(LearningRateSchedule schedule) {
 }
 
 std::string RunOptions::toJson() const {
-  nlohmann::json inits = nlohmann::json::object();
+  nlohmann::json inits = nlohmann::json::object(), saved = nlohmann::json::array();
+  for (const SavedFile &file : savedFiles)
+    saved.push_back({file.name, file.of, file.layoutFd});
   for (const auto &[name, rule] : init)
     inits[name] = {initKindName(rule.kind), rule.std};
   return nlohmann::json{{"steps", steps},
@@ -50,7 +52,8 @@ std::string RunOptions::toJson() const {
                         {"optimizer_state", optimizerState},
                         {"save", saveDirectory},
                         {"save_every", saveEvery},
-                        {"save_layout_fds", saveLayoutFds},
+                        {"shard_bytes", shardBytes},
+                        {"saved_files", saved},
                         {"data", data},
                         {"lr", learningRate},
                         {"min_lr", minLearningRate},
@@ -96,7 +99,9 @@ RunOptions RunOptions::fromJson(const std::string &text) {
   options.optimizerState = j.at("optimizer_state");
   options.saveDirectory = j.at("save");
   options.saveEvery = j.at("save_every");
-  options.saveLayoutFds = j.at("save_layout_fds").get<std::vector<int>>();
+  options.shardBytes = j.at("shard_bytes");
+  for (const nlohmann::json &file : j.at("saved_files"))
+    options.savedFiles.push_back({file.at(0), file.at(1), file.at(2)});
   options.data = j.at("data");
   options.learningRate = j.at("lr");
   options.minLearningRate = j.at("min_lr");

@@ -12,6 +12,13 @@ namespace p3d {
 
 enum class LearningRateSchedule { Constant, Cosine, Linear, Wsd };
 
+/// A file that a checkpoint gets.
+struct SavedFile {
+  std::string name;
+  size_t of = 0;     ///< checkpointFiles(): it, or a part of it
+  int layoutFd = -1; ///< the file's header, and room that nobody fills
+};
+
 struct RunOptions {
   int64_t steps = 0;     ///< the number of the last one
   int64_t firstStep = 1; ///< above 1 after what is stored
@@ -25,6 +32,7 @@ struct RunOptions {
   std::string optimizerState; ///< file of its states, or empty
   std::string saveDirectory;  ///< of checkpoints, or empty
   int64_t saveEvery = 0;      ///< steps; 0: after the last one only
+  int64_t shardBytes = int64_t(5) << 30; ///< of a checkpoint's file
   double learningRate = 1e-3, minLearningRate = 0;
   LearningRateSchedule schedule = LearningRateSchedule::Constant;
   int64_t warmup = 0;
@@ -40,7 +48,7 @@ struct RunOptions {
   int threads = 1; ///< of each rank's kernels, on a CPU
   double timeoutSeconds = 600;
   int exportFd = -1, gradientsFd = -1, valuesFd = -1; ///< files to fill, or -1
-  std::vector<int> saveLayoutFds; ///< of each of checkpointFiles()
+  std::vector<SavedFile> savedFiles; ///< by SavedFile::of
   std::vector<int> traceFds;      ///< of each rank, or none
 
   /// Whether an evaluation comes after `step`.

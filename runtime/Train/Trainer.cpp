@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstring>
 #include <unistd.h>
+#include <utility>
 
 namespace p3d {
 
@@ -139,6 +140,23 @@ void Trainer::measureGradient(StepRecord &record) {
   record.skipped = !std::isfinite(record.gradNorm);
 }
 
+/// Computes the step again to say where its first number that is not finite is. All ranks do at the same time, once for steps that follow one another; a loss
+/// scale that can still fall is expected to overflow, and a graph holds no readings.
+void Trainer::findNotFinite(int64_t step, StepRecord &record) {
+  bool isNews = record.skipped && !wasSkipped;
+  wasSkipped = record.skipped;
+  if (!isNews || options.cudaGraph || (options.scalesLoss && lossScale.value > 1))
+    return;
+  FiniteCheck check(context);
+  check.readInputs();
+  Trace *trace = std::exchange(context.trace, nullptr);
+  context.check = &check;
+  computeGradient(step);
+  context.check = nullptr;
+  context.trace = trace;
+  record.notFinite = check.first();
+}
+
 void Trainer::update(int64_t step, StepRecord &record) {
   TraceScope traced(context, Phase::Update);
   measureGradient(record);
@@ -147,6 +165,7 @@ void Trainer::update(int64_t step, StepRecord &record) {
     computeGradient(step);
     measureGradient(record);
   }
+  findNotFinite(step, record);
   // Of a step that is skipped nothing is known but that its scale was too large.
   if (options.gradientsFd >= 0 && !gradientsAreDumped &&
       !(options.scalesLoss && record.skipped))

@@ -25,6 +25,7 @@ private:
   void evaluate(int64_t step, StepRecord &record);
   void computeGradient(int64_t step);
   void measureGradient(StepRecord &record);
+  void findNotFinite(int64_t step, StepRecord &record);
   void dumpGradients();
   void dumpValues(const OrderEntry &entry);
   void runStep(int64_t step);
@@ -44,7 +45,7 @@ private:
   Trace trace;
   int64_t updates;
   LossScale lossScale;
-  bool gradientsAreDumped = false;
+  bool gradientsAreDumped = false, wasSkipped = false;
 };
 
 } // namespace p3d

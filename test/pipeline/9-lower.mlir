@@ -77,7 +77,15 @@
       %2 = llvm.mlir.constant(0 : i32) : i32
       %3 = llvm.mlir.constant(0 : i32) : i32
       llvm.call @p3d_einsum(%0, %1, %2, %arg2, %arg1, %arg4, %3) : (!llvm.ptr, i32, i32, !llvm.ptr, !llvm.ptr, !llvm.ptr, i32) -> ()
+      %4 = llvm.mlir.constant(0 : i32) : i32
+      %5 = llvm.mlir.constant(0 : i32) : i32
+      %6 = llvm.mlir.constant(64 : i64) : i64
+      llvm.call @p3d_made(%arg0, %4, %5, %arg4, %6) : (!llvm.ptr, i32, i32, !llvm.ptr, i64) -> ()
       llvm.call @kernel.tanh(%arg4, %arg3) : (!llvm.ptr, !llvm.ptr) -> ()
+      %7 = llvm.mlir.constant(1 : i32) : i32
+      %8 = llvm.mlir.constant(0 : i32) : i32
+      %9 = llvm.mlir.constant(64 : i64) : i64
+      llvm.call @p3d_made(%arg0, %7, %8, %arg3, %9) : (!llvm.ptr, i32, i32, !llvm.ptr, i64) -> ()
       llvm.return
     }
   module @stage0 {
@@ -109,17 +117,25 @@
       %22 = llvm.mlir.constant(64 : i64) : i64
       %23 = llvm.mul %21, %22 : i64
       %24 = llvm.getelementptr %3[%23] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+      %25 = llvm.mlir.constant(31 : i32) : i32
+      llvm.call @p3d_enter_call(%arg0, %25) : (!llvm.ptr, i32) -> ()
       llvm.call @p3d_block.layer.fwd(%arg0, %arg1, %24, %19, %1, %arg2) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> ()
       llvm.call @kernel.copy(%19, %11) : (!llvm.ptr, !llvm.ptr) -> ()
-      %25 = llvm.mlir.constant(1 : i32) : i32
-      %26 = llvm.mlir.constant(0 : i32) : i32
-      %27 = llvm.mlir.constant(256 : i64) : i64
-      %28 = llvm.mlir.constant(4 : i32) : i32
-      llvm.call @p3d_send(%arg0, %25, %26, %arg2, %arg3, %11, %27, %28) : (!llvm.ptr, i32, i32, i64, i64, !llvm.ptr, i64, i32) -> ()
+      %26 = llvm.mlir.constant(32 : i32) : i32
+      %27 = llvm.mlir.constant(0 : i32) : i32
+      %28 = llvm.mlir.constant(64 : i64) : i64
+      llvm.call @p3d_made(%arg0, %26, %27, %11, %28) : (!llvm.ptr, i32, i32, !llvm.ptr, i64) -> ()
+      %29 = llvm.mlir.constant(1 : i32) : i32
+      %30 = llvm.mlir.constant(0 : i32) : i32
+      %31 = llvm.mlir.constant(256 : i64) : i64
+      %32 = llvm.mlir.constant(33 : i32) : i32
+      llvm.call @p3d_send(%arg0, %29, %30, %arg2, %arg3, %11, %31, %32) : (!llvm.ptr, i32, i32, i64, i64, !llvm.ptr, i64, i32) -> ()
       llvm.return
     }
+    llvm.func @p3d_enter_call(!llvm.ptr, i32)
     llvm.func @p3d_block.layer.fwd(!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, i64)
     llvm.func @kernel.copy(!llvm.ptr, !llvm.ptr)
+    llvm.func @p3d_made(!llvm.ptr, i32, i32, !llvm.ptr, i64)
     llvm.func @p3d_send(!llvm.ptr, i32, i32, i64, i64, !llvm.ptr, i64, i32)
     llvm.func @stage0.backward(%arg0: !llvm.ptr, %arg1: !llvm.ptr, %arg2: i64, %arg3: i64) {
       %0 = llvm.mlir.constant(9472 : i64) : i64
@@ -139,16 +155,18 @@
       %14 = llvm.mlir.constant(1 : i32) : i32
       %15 = llvm.mlir.constant(1 : i32) : i32
       %16 = llvm.mlir.constant(256 : i64) : i64
-      %17 = llvm.mlir.constant(5 : i32) : i32
+      %17 = llvm.mlir.constant(34 : i32) : i32
       llvm.call @p3d_recv(%arg0, %14, %15, %arg2, %1, %16, %17) : (!llvm.ptr, i32, i32, i64, !llvm.ptr, i64, i32) -> ()
       %18 = llvm.mlir.constant(2 : i64) : i64
       %19 = llvm.mul %arg2, %18 : i64
       %20 = llvm.mlir.constant(64 : i64) : i64
       %21 = llvm.mul %19, %20 : i64
       %22 = llvm.getelementptr %11[%21] : (!llvm.ptr, i64) -> !llvm.ptr, i8
-      %23 = llvm.mlir.constant(256 : i64) : i64
-      %24 = llvm.getelementptr %1[%23] : (!llvm.ptr, i64) -> !llvm.ptr, i8
-      llvm.call @p3d_block.layer.bwd(%arg0, %1, %22, %9, %13, %24, %arg2) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> ()
+      %23 = llvm.mlir.constant(31 : i32) : i32
+      llvm.call @p3d_enter_call(%arg0, %23) : (!llvm.ptr, i32) -> ()
+      %24 = llvm.mlir.constant(256 : i64) : i64
+      %25 = llvm.getelementptr %1[%24] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+      llvm.call @p3d_block.layer.bwd(%arg0, %1, %22, %9, %13, %25, %arg2) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> ()
       llvm.return
     }
     llvm.func @p3d_recv(!llvm.ptr, i32, i32, i64, !llvm.ptr, i64, i32)
@@ -163,8 +181,12 @@
       %6 = llvm.mlir.constant(0 : i32) : i32
       %7 = llvm.mlir.constant(0 : i32) : i32
       %8 = llvm.mlir.constant(512 : i64) : i64
-      %9 = llvm.mlir.constant(6 : i32) : i32
+      %9 = llvm.mlir.constant(35 : i32) : i32
       llvm.call @p3d_all_reduce(%arg0, %4, %5, %6, %7, %3, %8, %9) : (!llvm.ptr, i32, i32, i32, i32, !llvm.ptr, i64, i32) -> ()
+      %10 = llvm.mlir.constant(36 : i32) : i32
+      %11 = llvm.mlir.constant(0 : i32) : i32
+      %12 = llvm.mlir.constant(512 : i64) : i64
+      llvm.call @p3d_made(%arg0, %10, %11, %3, %12) : (!llvm.ptr, i32, i32, !llvm.ptr, i64) -> ()
       llvm.return
     }
     llvm.func @p3d_all_reduce(!llvm.ptr, i32, i32, i32, i32, !llvm.ptr, i64, i32)
@@ -178,5 +200,5 @@
       %6 = llvm.insertvalue %5, %4[2] : !llvm.array<3 x ptr> 
       llvm.return %6 : !llvm.array<3 x ptr>
     }
-    llvm.mlir.global external constant @p3d_program("{\22after_update\22:[],\22arena_bytes\22:9984,\22chunks\22:1,\22events\22:0,\22fingerprint\22:\22\22,\22global_batch\22:8,\22inputs\22:[{\22batch_dim\22:0,\22dtype\22:\22f32\22,\22global_shape\22:[8,16],\22index_limit\22:0,\22name\22:\22batch.x\22,\22offset\22:6144}],\22mesh\22:{\22dp\22:2,\22pp\22:2,\22tp\22:2,\22tp_minor\22:1},\22microbatches\22:2,\22model\22:\22\22,\22norm_axes\22:[\22tp\22,\22pp\22],\22operations\22:[\22row-parallel product of params.l0.down leaves a partial sum; what follows the block needs it whole: all_reduce over tp\22,\22row-parallel product of params.l1.down leaves a partial sum; the addition after it needs it whole: all_reduce over tp\22,\22column-parallel product of params.l1.up: the gradient of its input is a partial sum; the addition after it needs it whole: all_reduce over tp\22,\22a sum over the batch, which dp cuts; every microbatch needs it complete: all_reduce over dp\22,\22send to stage 1: send\22,\22recv from stage 1: recv\22,\22gradients are sums over the batch, which dp cuts: all_reduce over dp\22,\22recv from stage 0: recv\22,\22send to stage 0: send\22,\22the loss and the metrics are sums over the batch, which dp cuts: all_reduce over dp\22],\22optimizer\22:\22adamw\22,\22order\22:[[0,0,0],[0,1,1],[1,0,0],[1,1,1],[2,0,0]],\22params\22:[{\22counts_in_norm\22:true,\22decay\22:true,\22dtype\22:\22f32\22,\22global_shape\22:[16,64],\22grad\22:6400,\22init\22:{\22kind\22:\22normal\22,\22std\22:0.25},\22m\22:2048,\22master\22:-1,\22name\22:\22params.l0.up\22,\22offset\22:0,\22piece_offset\22:[0,0],\22piece_shape\22:[16,64],\22role\22:\22param\22,\22shards\22:[{\22axes\22:[\22tp\22],\22chunk\22:32,\22dim\22:1}],\22v\22:4096}],\22rank_order\22:\22tp-dp-pp\22,\22results\22:[],\22slabs\22:{\22kept_forward_backward\22:[8960,9216],\22sent_forward\22:[8448,8704]},\22slots\22:2,\22stage\22:0,\22stages\22:2,\22target\22:\22cpu\22,\22tasks\22:[\22forward\22,\22backward\22,\22synchronize\22],\22tied_groups\22:[],\22tokens_per_step\22:8,\22turned_transfers\22:[],\22values\22:[{\22dtype\22:\22f32\22,\22name\22:\22layer0.1\22,\22offset\22:0,\22padded_shape\22:[8,64],\22shards\22:[{\22axes\22:[\22dp\22,\22mb\22],\22dim\22:0},{\22axes\22:[\22tp\22],\22dim\22:1}],\22slab\22:\22kept_forward_backward\22,\22task\22:\22forward\22}],\22version\22:1,\22zero\22:{\22bytes\22:2048,\22offset\22:6400}}\00") {addr_space = 0 : i32}
+    llvm.mlir.global external constant @p3d_program("{\22after_update\22:[],\22arena_bytes\22:9984,\22chunks\22:1,\22events\22:0,\22fingerprint\22:\22\22,\22global_batch\22:8,\22inputs\22:[{\22batch_dim\22:0,\22dtype\22:\22f32\22,\22global_shape\22:[8,16],\22index_limit\22:0,\22name\22:\22batch.x\22,\22offset\22:6144}],\22mesh\22:{\22dp\22:2,\22pp\22:2,\22tp\22:2,\22tp_minor\22:1},\22microbatches\22:2,\22model\22:\22\22,\22norm_axes\22:[\22tp\22,\22pp\22],\22operations\22:[\22einsum ab,bc->ac at model.stablehlo:7\22,\22tanh at model.stablehlo:8\22,\22mul at model.stablehlo:8\22,\22einsum ac,ab->bc at model.stablehlo:7\22,\22einsum ab,bc->ac at model.stablehlo:9\22,\22row-parallel product of params.l0.down leaves a partial sum; what follows the block needs it whole: all_reduce over tp\22,\22all_reduce over tp at model.stablehlo:9\22,\22einsum ac,bc->ab at model.stablehlo:9\22,\22einsum ac,ab->bc at model.stablehlo:9\22,\22add at model.stablehlo:10\22,\22einsum ab,bc->ac at model.stablehlo:11\22,\22tanh at model.stablehlo:12\22,\22einsum ab,bc->ac at model.stablehlo:13\22,\22row-parallel product of params.l1.down leaves a partial sum; the addition after it needs it whole: all_reduce over tp\22,\22all_reduce over tp at model.stablehlo:13\22,\22sub at model.stablehlo:15\22,\22reduce_sum at model.stablehlo:19\22,\22div at model.stablehlo:21\22,\22accumulate at model.stablehlo:10\22,\22add at model.stablehlo:17\22,\22einsum ac,bc->ab at model.stablehlo:13\22,\22einsum ac,ab->bc at model.stablehlo:13\22,\22mul at model.stablehlo:12\22,\22einsum ac,bc->ab at model.stablehlo:11\22,\22column-parallel product of params.l1.up: the gradient of its input is a partial sum; the addition after it needs it whole: all_reduce over tp\22,\22all_reduce over tp at model.stablehlo:11\22,\22add at model.stablehlo:11\22,\22einsum ac,ab->bc at model.stablehlo:11\22,\22reduce_sum at model.stablehlo:20\22,\22a sum over the batch, which dp cuts; every microbatch needs it complete: all_reduce over dp\22,\22all_reduce over dp at model.stablehlo:20\22,\22layer 0\22,\22copy at model.stablehlo:7\22,\22send to stage 1: send\22,\22recv from stage 1: recv\22,\22gradients are sums over the batch, which dp cuts: all_reduce over dp\22,\22all_reduce over dp at model.stablehlo:2\22,\22prologue\22,\22recv from stage 0: recv\22,\22layer 1\22,\22last.fwd\22,\22constant\22,\22last.bwd\22,\22send to stage 0: send\22,\22the loss and the metrics are sums over the batch, which dp cuts: all_reduce over dp\22],\22optimizer\22:\22adamw\22,\22order\22:[[0,0,0],[0,1,1],[1,0,0],[1,1,1],[2,0,0]],\22params\22:[{\22counts_in_norm\22:true,\22decay\22:true,\22dtype\22:\22f32\22,\22global_shape\22:[16,64],\22grad\22:6400,\22init\22:{\22kind\22:\22normal\22,\22std\22:0.25},\22m\22:2048,\22master\22:-1,\22name\22:\22params.l0.up\22,\22offset\22:0,\22piece_offset\22:[0,0],\22piece_shape\22:[16,64],\22role\22:\22param\22,\22shards\22:[{\22axes\22:[\22tp\22],\22chunk\22:32,\22dim\22:1}],\22v\22:4096}],\22rank_order\22:\22tp-dp-pp\22,\22results\22:[],\22slabs\22:{\22kept_forward_backward\22:[8960,9216],\22sent_forward\22:[8448,8704]},\22slots\22:2,\22stage\22:0,\22stages\22:2,\22target\22:\22cpu\22,\22tasks\22:[\22forward\22,\22backward\22,\22synchronize\22],\22tied_groups\22:[],\22tokens_per_step\22:8,\22turned_transfers\22:[],\22values\22:[{\22dtype\22:\22f32\22,\22name\22:\22layer0.1\22,\22offset\22:0,\22padded_shape\22:[8,64],\22shards\22:[{\22axes\22:[\22dp\22,\22mb\22],\22dim\22:0},{\22axes\22:[\22tp\22],\22dim\22:1}],\22slab\22:\22kept_forward_backward\22,\22task\22:\22forward\22}],\22version\22:1,\22zero\22:{\22bytes\22:2048,\22offset\22:6400}}\00") {addr_space = 0 : i32}
   }

@@ -102,6 +102,14 @@ struct SavedProgress {
   int64_t goodSteps; ///< at this scale
 };
 
+/// A number that is not finite, and where a rank came upon it first.
+struct NotFinite {
+  uint32_t isFound;
+  uint32_t isMasking; ///< a negative infinity
+  int64_t ns;
+  char text[2 * textBytes];
+};
+
 struct StepRecord {
   int64_t step, startNs, endNs, waitNs;
   double learningRate, gradNorm; ///< gradNorm is -1 if it was not computed
@@ -111,6 +119,7 @@ struct StepRecord {
   int64_t evaluationNs;          ///< behind endNs
   uint32_t isEvaluated;
   uint32_t skipped; ///< the norm was not finite: nothing was updated
+  NotFinite notFinite; ///< of a step that was skipped
   Launches launches;
   int64_t memoryBytes; ///< of the arena, in use
 };
@@ -166,7 +175,7 @@ struct alignas(4096) ControlHeader {
   std::atomic<uint32_t> mayStart; ///< all ranks are ready
   std::atomic<uint32_t> checkpoints; ///< that the launcher has completed, or given up
   int64_t optionsBytes;
-  char options[65536];
+  char options[1 << 22]; ///< with a rule for each parameter
   int32_t arenaFds[1]; ///< worldSize of them, up to the first RankArea
 };
 

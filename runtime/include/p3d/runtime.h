@@ -129,6 +129,11 @@ void p3d_wait(p3d_context *ctx, int32_t event, int32_t stream);
 /* ---- Services: defined by the runtime. On a CPU all block until done; all have the run's deadline; `operation` indexes
  * "operations" and is what a message names. Reductions add in the order of the rank index in the group. --------- */
 
+/* What a command has made, and the call that it is part of, for a report of where numbers that are not finite begin; of
+ * no effect but in a step that is computed again for it. */
+void p3d_enter_call(p3d_context *ctx, int32_t operation);
+void p3d_made(p3d_context *ctx, int32_t operation, int32_t dtype, const void *data, int64_t count);
+
 /* Index of this rank on the axis (0-based); tp, dp, pp, tp_major or tp_minor. */
 int64_t p3d_axis_index(p3d_context *ctx, int32_t axis);
 

@@ -23,11 +23,19 @@ std::string checksum(std::string_view bytes) { return fmt::format("{:016x}", XXH
 
 std::string_view bytesOf(const TensorView &view) { return {view.data, size_t(view.bytes)}; }
 
-json describe(const SafetensorsFile &file) {
+std::string nameOf(const SafetensorsFile &file) { return file.name().substr(file.name().rfind('/') + 1); }
+
+/// Adds the checksums of `file`, and of the parts that it names as an index, to `files`. Returns their bytes.
+int64_t describe(const SafetensorsFile &file, json &files) {
   json tensors = json::object();
-  for (const auto &[name, view] : file.tensors())
-    tensors[name] = checksum(bytesOf(view));
-  return {{"header", checksum(file.header())}, {"tensors", tensors}};
+  if (file.parts().empty())
+    for (const auto &[name, view] : file.tensors())
+      tensors[name] = checksum(bytesOf(view));
+  files[nameOf(file)] = {{"header", checksum(file.header())}, {"tensors", tensors}};
+  int64_t bytes = file.bytes();
+  for (const SafetensorsFile &part : file.parts())
+    bytes += describe(part, files);
+  return bytes;
 }
 
 /// The text that "checksum" is of.
@@ -76,16 +84,24 @@ public:
   void checkFiles() const {
     const json &files = field(object, "files", &json::is_object, "object");
     for (const CheckpointFile &file : checkpointFiles())
-      checkFile(file.name, field(files, file.name, &json::is_object, "object"));
+      checkFile(SafetensorsFile(directory + "/" + file.name), files);
   }
 
 private:
-  void checkFile(const std::string &name, const json &entry) const {
-    SafetensorsFile file(directory + "/" + name);
+  /// Of an index its own bytes, and its parts.
+  void checkFile(const SafetensorsFile &file, const json &files) const {
+    const json &entry = field(files, nameOf(file).c_str(), &json::is_object, "object");
     std::string header = checksum(file.header()), said = field(entry, "header", &json::is_string, "text");
     if (header != said)
-      userError("{}: the header, bytes 0 to {}, has the checksum {}, state.json says {}; the checkpoint is damaged", file.name(), file.header().size(), header, said);
-    const json &tensors = field(entry, "tensors", &json::is_object, "object");
+      userError("{}: the {}, bytes 0 to {}, has the checksum {}, state.json says {}; the checkpoint is damaged", file.name(),
+                file.parts().empty() ? "header" : "index", file.header().size(), header, said);
+    if (file.parts().empty())
+      checkTensors(file, field(entry, "tensors", &json::is_object, "object"));
+    for (const SafetensorsFile &part : file.parts())
+      checkFile(part, files);
+  }
+
+  void checkTensors(const SafetensorsFile &file, const json &tensors) const {
     for (const auto &[tensor, view] : file.tensors()) {
       std::string sum = checksum(bytesOf(view));
       if (std::string said = field(tensors, tensor.c_str(), &json::is_string, "text"); sum != said)
@@ -106,12 +122,11 @@ int64_t completeCheckpoint(const std::string &directory, const CheckpointState &
   json files = json::object();
   int64_t bytes = 0;
   for (const CheckpointFile &part : checkpointFiles()) {
-    std::string path = directory + "/" + part.name;
-    syncFile(path);
-    SafetensorsFile file(path);
-    files[part.name] = describe(file);
-    bytes += file.bytes();
+    SafetensorsFile file(directory + "/" + part.name);
+    bytes += describe(file, files);
   }
+  for (const auto &[name, sums] : files.items())
+    syncFile(directory + "/" + name);
   json object = {{"version", kVersion}, {"step", state.step},           {"tokens", state.tokens},
                  {"seed", state.seed},  {"model", state.model},         {"optimizer", state.optimizer},
                  {"data", state.data},  {"data_bytes", state.dataBytes}, {"files", files}};

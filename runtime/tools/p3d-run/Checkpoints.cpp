@@ -61,15 +61,21 @@ Checkpoints::Checkpoints(const CommandLine &line, const Build &build, bool isRoo
   for (const fs::directory_entry &entry : fs::directory_iterator(options.saveDirectory))
     if (isRoot && isUnfinished(entry.path().filename()))
       fs::remove_all(entry.path(), error);
-  for (const CheckpointFile &file : checkpointFiles())
-    layouts.push_back(makeLayout(wholeTensors(build.distinctPrograms(), file.kinds)));
+  for (size_t of = 0; of < checkpointFiles().size(); ++of) {
+    const CheckpointFile &file = checkpointFiles()[of];
+    std::vector<TensorFile> shards = cutIntoShards(file.name, wholeTensors(build.distinctPrograms(), file.kinds), options.shardBytes);
+    for (const TensorFile &shard : shards)
+      savedFiles.push_back({shard.path, of, makeLayout(shard.tensors)});
+    if (shards.size() > 1)
+      indexes[indexPathOf(file.name)] = indexText(shards);
+  }
 }
 
 Checkpoints::~Checkpoints() {
   if (thread.joinable())
     thread.join();
-  for (int fd : layouts)
-    close(fd);
+  for (const SavedFile &file : savedFiles)
+    close(file.layoutFd);
   // What was not completed is of no use.
   std::error_code ignored;
   if (!mark.empty())
@@ -166,6 +172,8 @@ std::string Checkpoints::complete(const Control &control, int64_t step, const st
     state.data = options.data;
     std::error_code none;
     state.dataBytes = options.data.empty() ? -1 : int64_t(fs::file_size(options.data, none));
+    for (const auto &[index, text] : indexes)
+      writeWhole(unfinished + "/" + index, text);
     int64_t bytes = completeCheckpoint(unfinished, state);
     giveName(unfinished, name);
     removeOld(step);

@@ -17,8 +17,8 @@ public:
   ~Checkpoints();
   Checkpoints(const Checkpoints &) = delete;
 
-  /// For the ranks: RunOptions::saveLayoutFds.
-  const std::vector<int> &layoutFds() const { return layouts; }
+  /// For the ranks: RunOptions::savedFiles.
+  const std::vector<SavedFile> &files() const { return savedFiles; }
 
   /// For other launchers: the root leaves a mark in the directory until its end, and the others look for it.
   void leaveMark(uint64_t run);
@@ -50,7 +50,8 @@ private:
   int64_t keepLast;
   bool isRoot;
   std::string mark;
-  std::vector<int> layouts;
+  std::vector<SavedFile> savedFiles;
+  std::map<std::string, std::string> indexes; ///< of what is several files: names and texts
   int64_t next; ///< the step that is saved next
   std::optional<int64_t> running;
   std::atomic<bool> isDone{false};

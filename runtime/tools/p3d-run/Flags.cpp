@@ -2,6 +2,7 @@
 #include "runtime/tools/p3d-run/Flags.h"
 #include "runtime/Data/DataMap.h"
 #include "runtime/Error.h"
+#include "runtime/include/p3d/units.h"
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -213,6 +214,16 @@ const Flag flags[] = {
      [](CommandLine &line, const Flag &flag, const std::string &text) {
        line.keepLast = readInteger<int64_t>(flag, text, 1, many);
      }},
+    {"shard-size", "SIZE",
+     "size of a checkpoint's tensors above which several files and an index "
+     "hold them (5GiB)",
+     Needs::Nothing,
+     [](CommandLine &line, const Flag &flag, const std::string &text) {
+       std::optional<double> bytes = parseBytes(text);
+       if (!bytes || *bytes < 1 || *bytes > 1e18)
+         userError("--{}={}: expected a size such as 5GiB", flag.name, text);
+       line.run.shardBytes = int64_t(*bytes);
+     }},
     {"resume", "DIR",
      "go on after the last checkpoint in DIR, or after DIR/step_<N>, up to step "
      "--steps; any mesh, schedule and --zero read it",
@@ -335,7 +346,7 @@ void checkVerifyAlone(const CommandLine &line) {
 }
 
 void checkCheckpointFlags(const CommandLine &line) {
-  for (const char *name : {"save-every", "keep-last", "elastic"})
+  for (const char *name : {"save-every", "keep-last", "shard-size", "elastic"})
     if (line.given.count(name) && !line.given.count("save"))
       userError("--{} needs --save=DIR", name);
   if (line.given.count("eval-every") && !line.given.count("eval-data"))

@@ -201,8 +201,9 @@ void Run::openFiles() {
     line.run.gradientsFd = descriptor(outputs.gradients, agreed.gradientsFile);
   }
   if (checkpoints) {
-    line.run.saveLayoutFds = checkpoints->layoutFds();
-    inherited.insert(inherited.end(), line.run.saveLayoutFds.begin(), line.run.saveLayoutFds.end());
+    line.run.savedFiles = checkpoints->files();
+    for (const SavedFile &file : line.run.savedFiles)
+      inherited.push_back(file.layoutFd);
   }
   if (outputs.trace) {
     line.run.traceFds = outputs.trace->fds();

@@ -79,6 +79,20 @@ void Progress::readSteps() {
   }
 }
 
+/// What the rank says that came upon a number first: what comes of it is found later.
+static std::string firstNotFinite(const Control &control, uint32_t index) {
+  const NotFinite *first = nullptr;
+  int firstRank = 0;
+  for (int rank = 0; rank < control.worldSize(); ++rank) {
+    const NotFinite &here = control.rank(rank).records[index % stepRing].notFinite;
+    if (here.isFound && (!first || std::pair(here.isMasking, here.ns) < std::pair(first->isMasking, first->ns))) {
+      first = &here;
+      firstRank = rank;
+    }
+  }
+  return first ? fmt::format("rank {}, {}", firstRank, first->text) : "";
+}
+
 StepReport Progress::gather(uint32_t index) {
   StepReport report;
   report.memoryBytes.resize(build.any().stages);
@@ -109,6 +123,8 @@ StepReport Progress::gather(uint32_t index) {
   // one.
   report.milliseconds = double(end - (lastEndNs ? lastEndNs : start)) / 1e6;
   lastEndNs = end + evaluationNs;
+  if (report.skipped)
+    report.notFinite = firstNotFinite(control, index);
   report.results = gatherResults(index, &StepRecord::results);
   if (evaluationNs > 0)
     report.evaluation = gatherResults(index, &StepRecord::evaluation);
@@ -168,6 +184,8 @@ void Progress::print(const StepReport &report) {
     text += "  skipped: the gradient is not finite";
   if (report.skipped && report.lossScale > 0)
     text += fmt::format(" with --loss-scale={:.6g}", report.lossScale);
+  if (!report.notFinite.empty())
+    text += "\n  the first number that is not finite: " + report.notFinite;
   // A skipped step and an evaluation stay visible on a terminal too.
   lineIsOpen = terminal && !report.skipped && report.evaluation.empty();
   std::string line =
@@ -198,6 +216,8 @@ void Progress::log(const StepReport &report) {
   object["lr"] = report.learningRate;
   if (report.lossScale > 0)
     object["loss_scale"] = report.lossScale;
+  if (!report.notFinite.empty())
+    object["not_finite"] = report.notFinite;
   object["tokens"] = report.step * tokens;
   object["step_ms"] = report.milliseconds;
   object["tokens_per_s"] = tokensPerSecond(report, tokens);

@@ -15,6 +15,7 @@ struct StepReport {
   double learningRate = 0;
   double lossScale = 0; ///< 0 where the loss is not scaled
   bool skipped = false;
+  std::string notFinite; ///< where a skipped step has its first number that is not finite; empty if it was not looked for
   std::vector<std::pair<std::string, double>> results; ///< first: the loss
   std::vector<std::pair<std::string, double>> evaluation; ///< none: was not
   double milliseconds = 0;

@@ -1,5 +1,6 @@
 // Numbers with units, read and written.
 #include "passes/Support/Units.h"
+#include "runtime/include/p3d/units.h"
 #include <gtest/gtest.h>
 
 using namespace p3d;

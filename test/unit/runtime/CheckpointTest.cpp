@@ -57,6 +57,38 @@ TEST_F(Checkpoint, GoesOnWithTheSameBits) {
   EXPECT_THAT(readText(toy.path("log")), testing::StartsWith("{\"step\":5,"));
 }
 
+TEST_F(Checkpoint, LargeOnesAreSeveralFiles) {
+  train("--steps=4 --export=" + toy.path("whole"));
+  train("--steps=2 --shard-size=100B --save=" + save);
+  std::vector<std::string> names;
+  for (const auto &entry : fs::directory_iterator(save + "/step_2"))
+    names.push_back(entry.path().filename());
+  std::sort(names.begin(), names.end());
+  // Three tensors of more than half the size each, then their moments.
+  EXPECT_THAT(names, testing::Contains("params-00001-of-00003.safetensors"));
+  EXPECT_THAT(names, testing::Contains("params.safetensors.index.json"));
+  EXPECT_THAT(names, testing::Contains("optimizer.safetensors.index.json"));
+  EXPECT_THAT(names, testing::Not(testing::Contains("params.safetensors")));
+  std::string rest = "--steps=4 --export=" + toy.path("rest") + " --resume=" + save;
+  train(rest);
+  EXPECT_EQ(readText(toy.path("rest")), readText(toy.path("whole")));
+  train("--steps=2 --params=" + save + "/step_2/params.safetensors");
+  std::string shard = "params-00003-of-00003.safetensors", sums = "has the checksum [0-9a-f]+, state.json says [0-9a-f]+; the checkpoint is damaged";
+  auto damaged = [&](const std::string &name, const std::string &text, size_t behind, const std::string &message) {
+    fs::copy(file(name), toy.path("sound"));
+    change(name, text, behind);
+    CommandResult result = toy.run(rest);
+    EXPECT_EQ(result.exitCode, 1);
+    EXPECT_THAT(result.output, testing::ContainsRegex(message));
+    fs::rename(toy.path("sound"), file(name));
+  };
+  damaged("params.safetensors.index.json", "total_siz", 0, "step_2/params.safetensors.index.json: the index, bytes 0 to [0-9]+, " + sums);
+  damaged(shard, "params.", 0, "step_2/params.safetensors.index.json: tensor params.[a-z.]+ is not in " + shard + ", where the index puts it");
+  damaged(shard, "}}", 20, "step_2/" + shard + ": tensor params.[a-z.]+, bytes [0-9]+ to [0-9]+, " + sums);
+  fs::remove(file(shard));
+  expectRefusal(rest, save + "/step_2/" + shard + ": cannot be opened: No such file or directory");
+}
+
 TEST_F(Checkpoint, TheLogHasEachStepOnce) {
   train("--steps=4 --log=" + toy.path("whole"));
   train("--steps=4 --save-every=2 --save=" + save + " --log=" + toy.path("log"));
@@ -84,6 +116,8 @@ TEST_F(Checkpoint, FlagsThatDoNotGoTogether) {
   train("--steps=2 --save=" + save);
   expectRefusal("--steps=1 --save-every=2", "--save-every needs --save=DIR");
   expectRefusal("--steps=1 --keep-last=2", "--keep-last needs --save=DIR");
+  expectRefusal("--steps=1 --shard-size=1GiB", "--shard-size needs --save=DIR");
+  expectRefusal("--steps=1 --shard-size=0 --save=" + save, "--shard-size=0: expected a size such as 5GiB");
   expectRefusal("--steps=1 --elastic=restart", "--elastic needs --save=DIR");
   expectRefusal("--steps=1 --elastic=grow", "--elastic=grow: expected restart");
   expectRefusal("--steps=4 --params=x --resume=" + save, "--params and --resume both say where to start; give one of them");

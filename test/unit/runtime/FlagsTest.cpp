@@ -81,6 +81,7 @@ TEST(Flags, EachDoesSomething) {
       {"save", "Checkpoint.GoesOnWithTheSameBits"},
       {"save-every", "Checkpoint.GoesOnWithTheSameBits"},
       {"keep-last", "Checkpoint.GoesOnWithTheSameBits"},
+      {"shard-size", "Checkpoint.LargeOnesAreSeveralFiles"},
       {"resume", "Checkpoint.GoesOnWithTheSameBits"},
       {"elastic", "Checkpoint.RestartsAfterAFailure"},
       {"loss-scale", "numerics.loss_scale"},

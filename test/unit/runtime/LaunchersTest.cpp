@@ -16,7 +16,7 @@ using testing::HasSubstr;
 
 namespace {
 
-const int port = freePort();
+const int port = test::freePort();
 
 /// Two launchers of four ranks each.
 Placement placement(int firstRank) { return {8, firstRank, 4, firstRank, "127.0.0.1", port}; }

@@ -128,7 +128,7 @@ TEST_F(Training, CopyingOfTheStateForACheckpoint) {
   options.saveDirectory = toy.path("save");
   // A file of the toy's batch has no parameter.
   int fd = open(toy.path("batch.safetensors").c_str(), O_RDWR);
-  options.saveLayoutFds = {fd};
+  options.savedFiles = {{"params.safetensors", 0, fd}};
   EXPECT_EQ(failure(), "copying of the state: --save: tensor params.w is "
                        "missing; expected F32 [4]");
   close(fd);

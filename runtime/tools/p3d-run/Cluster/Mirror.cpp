@@ -57,7 +57,8 @@ void Mirror::sendRecords(const Targets &targets) {
     const RankArea &area = control.rank(rank);
     for (uint32_t &next = sentRecords[i]; next < area.stepsDone.load(std::memory_order_acquire); ++next) {
       RecordMessage message{rank, next, area.records[next % stepRing]};
-      message.record.startNs += clockOffsetNs, message.record.endNs += clockOffsetNs;
+      for (int64_t *time : {&message.record.startNs, &message.record.endNs, &message.record.notFinite.ns})
+        *time += clockOffsetNs;
       sendAll(targets, message);
     }
   }
