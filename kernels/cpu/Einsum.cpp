@@ -128,20 +128,15 @@ private:
   int64_t products() const { return e.m * e.n * std::max<int64_t>(1, e.k * e.summed.size()); }
 
   /// Cuts C into panels, one call of the BLAS each. They follow from sizes alone: in which order the BLAS sums an element
-  /// depends on where it lies in a panel. Large ones, for each call packs its part of both operands; an even number.
+  /// depends on where it lies in a panel. Large ones, for each call packs its part of both operands; an even number of them.
   void cutIntoPanels() {
-    constexpr int64_t multiple = 64, longest = 2048, shortest = 512, wanted = 4;
-    int64_t most = products() / leastProducts;
-    if (most < 2 || e.kept.size() >= manyLoops || e.m == 1 || e.n == 1)
+    constexpr int64_t multiple = 64, longest = 2048;
+    if (products() < 2 * leastProducts || e.kept.size() >= manyLoops || e.m == 1 || e.n == 1)
       return;
     auto evenCuts = [](int64_t extent) { return extent > longest ? (extent + 2 * longest - 1) / (2 * longest) * 2 : 1; };
     int64_t rowCuts = evenCuts(e.m), colCuts = evenCuts(e.n);
-    while (rowCuts * colCuts < std::min(wanted, most)) {
-      int64_t rows = e.m / rowCuts, cols = e.n / colCuts;
-      if (rowCuts * colCuts > 1 && std::max(rows, cols) < 2 * shortest)
-        break;
-      (rows >= cols ? rowCuts : colCuts) *= 2;
-    }
+    if (rowCuts * colCuts == 1)
+      (e.m >= e.n ? rowCuts : colCuts) = 2;
     rowsPerTile = (e.m + rowCuts * multiple - 1) / (rowCuts * multiple) * multiple;
     colsPerTile = (e.n + colCuts * multiple - 1) / (colCuts * multiple) * multiple;
   }

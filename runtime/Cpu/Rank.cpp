@@ -20,13 +20,23 @@ makeTransport(const Program &program, int rank, const Control &control,
                                                  timeoutNs);
 }
 
+/// Whether no other rank of the host can map this one's memory.
+static bool isAlone(const Control &control, int rank) {
+  for (int other = 0; other < control.worldSize(); ++other)
+    if (other != rank && control.shareMemory(rank, other))
+      return false;
+  return true;
+}
+
 void runRank(const Control &control, int rank) {
   ControlHeader &header = control.header();
   Program program = Program::parse(p3d_program);
   RunOptions options = RunOptions::fromJson(
       std::string(header.options, size_t(header.optionsBytes)));
-  Arenas arenas(rank, std::vector<int>(header.arenaFds,
-                                       header.arenaFds + header.worldSize));
+  Arenas arenas(rank,
+                std::vector<int>(header.arenaFds,
+                                 header.arenaFds + header.worldSize),
+                isAlone(control, rank));
   std::unique_ptr<Transport> transport = makeTransport(
       program, rank, control, arenas, int64_t(options.timeoutSeconds * 1e9));
   CpuDevice device(arenas);

@@ -203,15 +203,19 @@ void Trainer::evaluate(int64_t step, StepRecord &record) {
     context.enterTask("input", 0);
     context.enterOperation("filling of inputs of an evaluation");
     fillInputs(*evaluationBatches, number, step);
-    for (const OrderEntry &entry : program.order)
-      if (isForward(entry) || isKind(entry, "prologue"))
-        runTask(entry);
-    context.enterOperation("end of the order");
-    context.transport.finishAllSends();
+    context.device.runTask([&] {
+      for (const OrderEntry &entry : program.order)
+        if (isForward(entry) || isKind(entry, "prologue"))
+          runTask(entry);
+      context.enterOperation("end of the order");
+      context.transport.finishAllSends();
+    });
   }
-  for (const OrderEntry &entry : program.order)
-    if (isKind(entry, "synchronize"))
-      runTask(entry);
+  context.device.runTask([&] {
+    for (const OrderEntry &entry : program.order)
+      if (isKind(entry, "synchronize"))
+        runTask(entry);
+  });
   readResults(record.evaluation);
   for (double &result : record.evaluation)
     result /= double(options.evalBatches);

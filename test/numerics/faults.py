@@ -48,6 +48,11 @@ FAULTS = [
     ("a mean over tokens, not of means, in shares", "gpt2_tiny", "1x1x4", 2, "--zero=3"),
     ("a scatter-add into an embedding that is cut, under dp", "llama_tiny", "4x1x2", 4),
     ("a stack of layers is split by layer and put together again", "llama_tiny_scan", "2x4x1", 2),
+    # Randomness.
+    ("what dropout drops follows from the key and the place in the whole tensor: over tp", "gpt_tiny_dropout", "4x1x1", 1),
+    ("the same with the sequence cut over tp", "gpt_tiny_dropout", "4x1x1", 1, "--sequence-parallel=on"),
+    ("the same over stages, replicas and microbatches", "gpt_tiny_dropout", "2x2x2", 4),
+    ("the same drawn again in the backward pass, with weights that are gathered", "gpt_tiny_dropout", "1x2x4", 1, "--zero=3 --recompute=full"),
 ]
 
 # Of a model that computes in 16 bits.

@@ -113,16 +113,14 @@ const Flag flags[] = {
     {"eval-data", "FILE",
      "the loss on all whole batches of this file, after the last step, and see "
      "--eval-every",
-     Needs::Cpu,
+     Needs::Nothing,
      [](CommandLine &line, const Flag &flag, const std::string &text) {
        line.run.evalData = readPath(flag, text);
-     },
-     "evaluate a checkpoint with a program of --target=cpu"},
-    {"eval-every", "N", "evaluate every N steps too", Needs::Cpu,
+     }},
+    {"eval-every", "N", "evaluate every N steps too", Needs::Nothing,
      [](CommandLine &line, const Flag &flag, const std::string &text) {
        line.run.evalEvery = readInteger<int64_t>(flag, text, 1, UINT32_MAX);
-     },
-     "evaluate a checkpoint with a program of --target=cpu"},
+     }},
     {"lr", "X", "learning rate (0.001)", Needs::AnyOptimizer,
      [](CommandLine &line, const Flag &flag, const std::string &text) {
        line.run.learningRate = readNumber(flag, text, 0, huge);

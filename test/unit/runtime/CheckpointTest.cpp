@@ -43,6 +43,15 @@ protected:
     whole[at + text.size() + behind] ^= 1;
     std::ofstream(file(name)) << whole;
   }
+  /// Whoever resumes says `message` of what change() does; then all is as before.
+  void damaged(const std::string &name, const std::string &text, size_t behind, const std::string &message) {
+    fs::copy(file(name), toy.path("sound"));
+    change(name, text, behind);
+    CommandResult result = toy.run("--steps=4 --resume=" + save);
+    EXPECT_EQ(result.exitCode, 1);
+    EXPECT_THAT(result.output, testing::ContainsRegex(message));
+    fs::rename(toy.path("sound"), file(name));
+  }
 };
 
 TEST_F(Checkpoint, GoesOnWithTheSameBits) {
@@ -74,14 +83,6 @@ TEST_F(Checkpoint, LargeOnesAreSeveralFiles) {
   EXPECT_EQ(readText(toy.path("rest")), readText(toy.path("whole")));
   train("--steps=2 --params=" + save + "/step_2/params.safetensors");
   std::string shard = "params-00003-of-00003.safetensors", sums = "has the checksum [0-9a-f]+, state.json says [0-9a-f]+; the checkpoint is damaged";
-  auto damaged = [&](const std::string &name, const std::string &text, size_t behind, const std::string &message) {
-    fs::copy(file(name), toy.path("sound"));
-    change(name, text, behind);
-    CommandResult result = toy.run(rest);
-    EXPECT_EQ(result.exitCode, 1);
-    EXPECT_THAT(result.output, testing::ContainsRegex(message));
-    fs::rename(toy.path("sound"), file(name));
-  };
   damaged("params.safetensors.index.json", "total_siz", 0, "step_2/params.safetensors.index.json: the index, bytes 0 to [0-9]+, " + sums);
   damaged(shard, "params.", 0, "step_2/params.safetensors.index.json: tensor params.[a-z.]+ is not in " + shard + ", where the index puts it");
   damaged(shard, "}}", 20, "step_2/" + shard + ": tensor params.[a-z.]+, bytes [0-9]+ to [0-9]+, " + sums);
@@ -136,15 +137,6 @@ TEST_F(Checkpoint, PlacesThatHoldNone) {
 
 TEST_F(Checkpoint, DamageIsFound) {
   train("--steps=2 --save=" + save);
-  std::string resume = "--steps=4 --resume=" + save;
-  auto damaged = [&](const std::string &name, const std::string &text, size_t behind, const std::string &message) {
-    fs::copy(file(name), toy.path("sound"));
-    change(name, text, behind);
-    CommandResult result = toy.run(resume);
-    EXPECT_EQ(result.exitCode, 1);
-    EXPECT_THAT(result.output, testing::ContainsRegex(message));
-    fs::rename(toy.path("sound"), file(name));
-  };
   std::string sums = "has the checksum [0-9a-f]+, state.json says [0-9a-f]+; the checkpoint is damaged";
   damaged("params.safetensors", "params.", 0, "step_2/params.safetensors: the header, bytes 0 to [0-9]+, " + sums);
   damaged("optimizer.safetensors", "}}", 20, "step_2/optimizer.safetensors: tensor [mv][.a-z0-9]+, bytes [0-9]+ to [0-9]+, " + sums);

@@ -152,6 +152,20 @@ TEST(SharedMemory, MoreThanTheMachineCanMap) {
   EXPECT_THAT(text, HasSubstr(" bytes: Cannot allocate memory"));
 }
 
+TEST(SharedMemory, AnArenaThatIsNotShared) {
+  const int64_t bytes = (int64_t(9) << 20) + 100;
+  Arenas arenas(0, {createArena(bytes)}, /*isAlone=*/true);
+  EXPECT_EQ(arenas.touchedBytes(), 0);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(arenas.own()) % (2 << 20), 0u);
+  EXPECT_EQ(arenas.offsetOf(arenas.own() + bytes - 1, 1, "a test"), bytes - 1);
+  arenas.own()[0] = 1;
+  // A page, huge or not.
+  EXPECT_GE(arenas.touchedBytes(), 4096);
+  EXPECT_LE(arenas.touchedBytes(), 2 << 20);
+  std::fill_n(arenas.own(), bytes, 2);
+  EXPECT_EQ(arenas.touchedBytes(), bytes);
+}
+
 TEST(SharedMemory, AControlRegionIsKnown) {
   EXPECT_EQ(faultOf([] { Control::open(-1); }),
             "file descriptor -1 is not a control region");

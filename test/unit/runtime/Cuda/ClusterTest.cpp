@@ -187,9 +187,6 @@ TEST(Cluster, WhatPartsCannotDo) {
   CommandResult result = toy.runParts({{torchrun(0), "--verify"}}, emulator)[0];
   EXPECT_EQ(result.exitCode, 1);
   EXPECT_THAT(result.output, HasSubstr("--verify compares on one machine: start all ranks here with p3d-run "));
-  result = toy.runParts({{torchrun(0), "--steps=1 --eval-data=x"}}, emulator)[0];
-  EXPECT_EQ(result.exitCode, 1);
-  EXPECT_THAT(result.output, HasSubstr("--eval-data is not supported with --target=cuda: evaluate a checkpoint with a program of --target=cpu"));
   result = toy.runParts({{torchrun(0), "--steps=1 --trace=" + toy.path("t.json")}}, emulator)[0];
   EXPECT_EQ(result.exitCode, 1);
   EXPECT_THAT(result.output, HasSubstr("--trace shows the ranks of one p3d-run: start all ranks here with p3d-run "));
