@@ -61,11 +61,6 @@ static void setOptions(const Control &control, const RunOptions &options, int ev
 
 namespace {
 
-/// Somebody wants the run to end.
-struct Stopped : Error {
-  using Error::Error;
-};
-
 /// The files that ranks write into, of the root.
 struct Outputs {
   std::unique_ptr<OutputFile> weights, gradients;
@@ -80,12 +75,7 @@ public:
   /// All of it.
   void run();
   /// Ends the ranks and tells other launchers that this one has failed; true: somebody else reports it.
-  bool fail(const Error &error) {
-    ranks.reset();
-    return cluster && cluster->fail(error);
-  }
-  /// The last that this run has saved, or empty; once the ranks have ended.
-  std::string lastCheckpoint();
+  bool fail(const Error &error, LastWord &word);
 
 private:
   void openEndpoints();
@@ -267,9 +257,11 @@ void Run::readCheckpoints(bool waits) {
   }
 }
 
-std::string Run::lastCheckpoint() {
+bool Run::fail(const Error &error, LastWord &word) {
+  ranks.reset();
   readCheckpoints(true);
-  return checkpoints ? checkpoints->last() : "";
+  word = {checkpoints ? checkpoints->last() : "", dynamic_cast<const Stopped *>(&error) != nullptr};
+  return cluster && cluster->fail(error, word);
 }
 
 void Run::follow() {
@@ -320,8 +312,6 @@ void Run::run() {
 static void checkParts(const Build &build, const CommandLine &line, const Placement &placement) {
   if (placement.isAlone())
     return;
-  if (line.restarts)
-    userError("--elastic=restart needs all ranks under one p3d-run: leave it out, and start all again with --resume");
   if (!line.tracePath.empty())
     userError("--trace shows the ranks of one p3d-run: start all ranks here with p3d-run {}", build.directory);
   if (line.verify)
@@ -352,8 +342,7 @@ namespace {
 /// How a run ended.
 struct Ending {
   ExitCode code = ExitCode::Success;
-  bool isStopped = false; ///< by a signal
-  std::string checkpoint; ///< the last that it saved, or empty
+  LastWord word;
 };
 } // namespace
 
@@ -370,14 +359,15 @@ static Ending launchOnce(CommandLine &line, const Placement &placement, const Bu
     bool isRoot = placement.isRoot();
     if (isRoot)
       report(error);
-    if (!run.fail(error) && !isRoot && !dynamic_cast<const RemoteError *>(&error))
+    LastWord word;
+    if (!run.fail(error, word) && !isRoot)
       report(error);
     if (outputs.trace) // what led to the end
       guarded([&] {
         outputs.trace->write(build);
         return 0;
       });
-    return {error.code(), dynamic_cast<const Stopped *>(&error) != nullptr, run.lastCheckpoint()};
+    return {error.code(), word};
   }
   return {};
 }
@@ -394,17 +384,19 @@ static int launch(const CommandLine &given, const Placement &placement, const Bu
     if (!start.empty())
       resume(line, build);
     Ending ending = launchOnce(line, placement, build, signalFd);
-    if (!given.restarts || ending.code != ExitCode::RankFailure || ending.isStopped)
+    if (!given.restarts || ending.code != ExitCode::RankFailure || ending.word.isStopped)
       return int(ending.code);
-    if (!ending.checkpoint.empty()) {
-      start = ending.checkpoint;
+    if (!ending.word.checkpoint.empty()) {
+      start = ending.word.checkpoint;
       failures = 1;
     }
     if (failures == kTries) {
-      fmt::print(stderr, "p3d-run: error: {} runs have failed without a new checkpoint; not started again\n", kTries);
+      if (placement.isRoot())
+        fmt::print(stderr, "p3d-run: error: {} runs have failed without a new checkpoint; not started again\n", kTries);
       return int(ending.code);
     }
-    fmt::print(stderr, "p3d-run: starting again {}\n", start.empty() ? "from the beginning" : "after " + start);
+    if (placement.isRoot())
+      fmt::print(stderr, "p3d-run: starting again {}\n", start.empty() ? "from the beginning" : "after " + start);
   }
 }
 

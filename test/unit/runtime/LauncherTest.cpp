@@ -176,6 +176,35 @@ TEST(Launcher, SeveralHostsSaveAndResume) {
   EXPECT_EQ(readTensors(hosts.path("end")), readTensors(together.path("end")));
 }
 
+TEST(Launcher, SeveralHostsStartAgain) {
+  ToyRun together, hosts;
+  ASSERT_EQ(together.run("--steps=6 --seed=3 --export=" + together.path("end")).exitCode, 0);
+  // A rank that is not the root's dies at its second step, once.
+  std::string died = hosts.path("died");
+  hosts.setProgram(3, "[ -e " + died + " ] || [ \"$1\" = --describe ] || { touch " + died + "; export TOY_CRASH=3; }; exec " P3D_TOY "/bin/stage0 \"$@\"");
+  std::string flags = "--steps=6 --seed=3 --elastic=restart --save-every=1 --save=" + hosts.path("save") + " --export=" + hosts.path("end");
+  std::vector<CommandResult> results = hosts.runParts(eachHost(flags, 2), "");
+  for (const CommandResult &result : results)
+    EXPECT_EQ(result.exitCode, 0) << result.output;
+  EXPECT_THAT(results[0].output, HasSubstr("rank 3 was killed by signal 6 (Aborted), at step 2 in task "));
+  // The checkpoint of the first step may have been written by then, or not.
+  EXPECT_THAT(results[0].output, testing::ContainsRegex("p3d-run: starting again (from the beginning|after .*/save/step_1)"));
+  EXPECT_EQ(readTensors(hosts.path("end")), readTensors(together.path("end")));
+  EXPECT_EQ(runCommand("ls -A " + hosts.path("save")).output, "latest\nstep_1\nstep_2\nstep_3\nstep_4\nstep_5\nstep_6\n");
+  expectNoRankLeft(hosts);
+}
+
+/// Where it dies again and again, all give up.
+TEST(Launcher, SeveralHostsGiveUp) {
+  ToyRun hosts;
+  std::vector<CommandResult> results = hosts.runParts(eachHost("--steps=6 --elastic=restart --save=" + hosts.path("save"), 2), "TOY_CRASH=3 ");
+  for (const CommandResult &result : results)
+    EXPECT_EQ(result.exitCode, 3);
+  EXPECT_THAT(results[0].output, HasSubstr("p3d-run: starting again from the beginning"));
+  EXPECT_THAT(results[0].output, HasSubstr("p3d-run: error: 3 runs have failed without a new checkpoint; not started again"));
+  expectNoRankLeft(hosts);
+}
+
 TEST(Launcher, HostsThatSaveInTheirOwnDirectories) {
   ToyRun toy;
   // Another host: the same name leads elsewhere.

@@ -17,10 +17,23 @@ struct RunFacts {
   double silenceSeconds; ///< without a sign of life a launcher is taken for dead
 };
 
+/// Somebody wants the run to end.
+class Stopped : public Error {
+public:
+  using Error::Error;
+};
+
+/// What all launchers go by when a run has failed: the root's word.
+struct LastWord {
+  std::string checkpoint; ///< the last that the run has saved, or empty
+  bool isStopped = false; ///< somebody wants it to end
+};
+
 /// The end of a run that another launcher reports.
 class RemoteError : public Error {
 public:
-  using Error::Error;
+  RemoteError(ExitCode code, const std::string &text, const LastWord &word) : Error(code, text), word(word) {}
+  LastWord word;
 };
 
 class Cluster {
@@ -43,8 +56,8 @@ public:
   virtual void start() = 0;
   /// The ranks of this launcher are done: goes on until all are.
   virtual bool finish() = 0;
-  /// Tells the others of the failure of this launcher; true: somebody else reports it.
-  virtual bool fail(const Error &error) = 0;
+  /// Tells the others of the failure of this launcher; true: somebody else reports it. `word` is the root's, and becomes so on the others.
+  virtual bool fail(const Error &error, LastWord &word) = 0;
 };
 
 /// This machine's name.

@@ -27,8 +27,12 @@ void Member::greet() {
 bool Member::join() {
   if (!link)
     connect(); // the root may be slower
-  if (link)
-    receive();
+  if (link && !hears()) {
+    // The root of a run that has failed leaves, and comes again.
+    if (isWelcome || secondsSince(startNs) > 2 * farewellSeconds)
+      throwGone();
+    link.reset();
+  }
   // Of ranks that do not come the root knows more.
   double limit = facts.timeoutSeconds + (link ? facts.silenceSeconds : 0);
   if (!isWelcome && secondsSince(startNs) > limit)
@@ -45,10 +49,18 @@ std::vector<pollfd> Member::sockets() const {
   return link ? std::vector<pollfd>{{link->socket(), link->events(), 0}} : std::vector<pollfd>{};
 }
 
+bool Member::hears() {
+  return link->receive([this](MessageKind kind, const std::string &data) { take(kind, data); }) || isOver;
+}
+
 void Member::receive() {
-  if (!link->receive([this](MessageKind kind, const std::string &data) { take(kind, data); }) && !isOver)
-    throw Error(ExitCode::RankFailure,
-                fmt::format("the launcher of rank 0 at {} is gone; the ranks here are stopped", root()));
+  if (!hears())
+    throwGone();
+}
+
+void Member::throwGone() const {
+  throw Error(ExitCode::RankFailure,
+              fmt::format("the launcher of rank 0 at {} is gone; the ranks here are stopped", root()));
 }
 
 void Member::take(MessageKind kind, const std::string &data) {
@@ -56,7 +68,7 @@ void Member::take(MessageKind kind, const std::string &data) {
     return;
   if (kind == MessageKind::Failure) {
     FailureMessage failure = decode<FailureMessage>(data);
-    throw RemoteError(ExitCode(failure.code), failure.text);
+    throw RemoteError(ExitCode(failure.code), failure.text, {failure.checkpoint, failure.isStopped != 0});
   }
   // Where the root is reached from here, its ranks are too.
   if (kind == MessageKind::Endpoint)
@@ -97,15 +109,21 @@ bool Member::finish() {
   return isOver;
 }
 
-bool Member::fail(const Error &error) {
+bool Member::fail(const Error &error, LastWord &word) {
   if (!link)
     return false;
+  if (auto *remote = dynamic_cast<const RemoteError *>(&error)) {
+    word = remote->word;
+    return true;
+  }
   mirror.sendPlaces({link.get()});
   const ControlHeader &header = control.header();
   bool isOfRank = header.failed.load(std::memory_order_acquire) == 2;
   FailureMessage failure{isOfRank ? header.failedRank : placement.firstRank,
                          int32_t(error.code()),
+                         word.isStopped,
                          isOfRank ? header.late : LateWait{},
+                         {},
                          {}};
   std::strncpy(failure.text, error.what(), sizeof(failure.text) - 1);
   link->send(failure);
@@ -117,7 +135,8 @@ bool Member::fail(const Error &error) {
       link->flush();
       receive();
     }
-  } catch (const RemoteError &) {
+  } catch (const RemoteError &remote) {
+    word = remote.word;
     return true;
   } catch (const Error &) {
   }

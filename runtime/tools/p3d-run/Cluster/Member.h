@@ -13,11 +13,14 @@ public:
   void exchange() override;
   void start() override {} // the root's to say
   bool finish() override;
-  bool fail(const Error &error) override;
+  bool fail(const Error &error, LastWord &word) override;
 
 private:
   void connect();
   void greet();
+  /// Takes what the root has said; false: it is gone.
+  bool hears();
+  [[noreturn]] void throwGone() const;
   void receive();
   void take(MessageKind kind, const std::string &data);
   std::string root() const { return fmt::format("{}:{}", placement.address, placement.port); }

@@ -87,9 +87,10 @@ struct StartMessage {
 /// To the root: what ended a rank. From the root: that all have to end.
 struct FailureMessage {
   static constexpr MessageKind kind = MessageKind::Failure;
-  int32_t rank, code;
+  int32_t rank, code, isStopped;
   LateWait late;
   char text[sizeof(ControlHeader::failure)];
+  char checkpoint[sizeof(ControlHeader::failure)]; ///< from the root: the last that the run has saved
 };
 
 /// All ranks of this launcher are done.

@@ -97,7 +97,7 @@ static void endTexts(EndpointMessage &m) { endText(m.endpoint.address), endText(
 static void endTexts(ReadyMessage &m) { endText(m.host), endText(m.device); }
 static void endTexts(PlaceMessage &m) { endText(m.task), endText(m.operation); }
 static void endTexts(SavedMessage &m) { endText(m.failure); }
-static void endTexts(FailureMessage &m) { endText(m.text), endText(m.late.transfer); }
+static void endTexts(FailureMessage &m) { endText(m.text), endText(m.checkpoint), endText(m.late.transfer); }
 static void endTexts(IdMessage &) {}
 static void endTexts(RecordMessage &) {}
 static void endTexts(ReadMessage &) {}

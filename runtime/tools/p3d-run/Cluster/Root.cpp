@@ -174,6 +174,8 @@ void Root::report(const FailureMessage &failure) {
   std::string text = failure.text;
   if (failure.late.kind != LateKind::None)
     text = describeLate(control, *build.programs[failure.rank], failure.rank, failure.late);
+  if (failure.isStopped)
+    throw Stopped(ExitCode(failure.code), text);
   throw Error(ExitCode(failure.code), text);
 }
 
@@ -223,9 +225,10 @@ bool Root::finish() {
   return true;
 }
 
-bool Root::fail(const Error &error) {
-  FailureMessage failure{0, int32_t(error.code()), {}, {}};
+bool Root::fail(const Error &error, LastWord &word) {
+  FailureMessage failure{0, int32_t(error.code()), word.isStopped, {}, {}, {}};
   std::strncpy(failure.text, error.what(), sizeof(failure.text) - 1);
+  std::strncpy(failure.checkpoint, word.checkpoint.c_str(), sizeof(failure.checkpoint) - 1);
   sayFarewell(failure);
   return false;
 }

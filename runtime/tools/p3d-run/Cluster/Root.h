@@ -13,7 +13,7 @@ public:
   void exchange() override;
   void start() override;
   bool finish() override;
-  bool fail(const Error &error) override;
+  bool fail(const Error &error, LastWord &word) override;
 
 private:
   /// A connection; a launcher once it has said who it is.

@@ -193,9 +193,6 @@ TEST(Cluster, WhatPartsCannotDo) {
   result = toy.runParts({{torchrun(0), "--steps=1 --threads=2"}}, emulator)[0];
   EXPECT_EQ(result.exitCode, 1);
   EXPECT_THAT(result.output, HasSubstr("--threads is not supported with --target=cuda: a GPU has threads of its own"));
-  result = toy.runParts({{torchrun(0), "--steps=1 --elastic=restart --save-every=1 --save=" + toy.path("save")}}, emulator)[0];
-  EXPECT_EQ(result.exitCode, 1);
-  EXPECT_THAT(result.output, HasSubstr("--elastic=restart needs all ranks under one p3d-run: leave it out, and start all again with --resume"));
   result = toy.runParts({{torchrun(0), "--steps=1 --ranks-per-host=2"}}, emulator)[0];
   EXPECT_EQ(result.exitCode, 1);
   EXPECT_THAT(result.output, HasSubstr("--ranks-per-host=2 is for p3d-run; bin/rank is one rank"));
