@@ -41,6 +41,9 @@ int64_t product(ArrayRef<int64_t> sizes) {
   return all;
 }
 
+/// "all_reduce over tp"
+std::string over(StringRef what, exec::Group group) { return (what + " over " + exec::stringifyGroup(group)).str(); }
+
 /// The bytes of a constant as memory holds them.
 std::string bytesOf(ElementsAttr value) {
   auto dense = cast<DenseElementsAttr>(value);
@@ -103,8 +106,8 @@ static std::string nameOf(Operation *command) {
                            return callee.str();
                          })
                          .Case([](exec::EinsumOp op) { return ("einsum " + op.getSpec()).str(); })
-                         .Case([](exec::AllReduceOp op) { return ("all_reduce over " + exec::stringifyGroup(op.getGroup())).str(); })
-                         .Case<exec::ReduceScatterOp, exec::ReduceSharesOp>([](auto op) { return ("reduce_scatter over " + exec::stringifyGroup(op.getGroup())).str(); })
+                         .Case([](exec::AllReduceOp op) { return over("all_reduce", op.getGroup()); })
+                         .Case<exec::ReduceScatterOp, exec::ReduceSharesOp>([](auto op) { return over("reduce_scatter", op.getGroup()); })
                          .Default([](Operation *) { return std::string(); });
   auto place = command->getLoc()->findInstanceOf<FileLineColLoc>();
   if (name.empty() || !place)
@@ -271,7 +274,7 @@ LogicalResult CommandLowering::lower(exec::CallOp op) {
 }
 
 LogicalResult CommandLowering::lower(exec::AllReduceOp op) {
-  std::string what = ("all_reduce over " + exec::stringifyGroup(op.getGroup())).str();
+  std::string what = over("all_reduce", op.getGroup());
   // Buffers that are neighbours in the arena go in one message; the zeros that align them are reduced with them.
   struct Run {
     Value address;
@@ -307,7 +310,7 @@ template <typename Op> SmallVector<Value> CommandLowering::rowArguments(Op op, S
   Value index = llvm.call("p3d_axis_index", {environment.context, group(op.getGroup())}, llvm.builder.getI64Type());
   Value share = llvm.offset(row, llvm.mul(index, chunk * bytes));
   return {fromShare ? share : row, fromShare ? row : share, llvm.i64(1), llvm.i64(chunk), llvm.i64(chunk * mesh.getDp()), llvm.i64(1),
-          operation((what + " over " + exec::stringifyGroup(op.getGroup())).str(), op.getReason())};
+          operation(over(what, op.getGroup()), op.getReason())};
 }
 
 LogicalResult CommandLowering::lower(exec::ReduceSharesOp op) {
@@ -331,7 +334,7 @@ LogicalResult CommandLowering::lower(exec::AllGatherOp op) {
             {environment.context, group(op.getGroup()), dtype(op.getDtype()), at(op.getIns()[0]), at(op.getOuts()[0]),
              llvm.i64(product(in.take_front(dim))), llvm.i64(in[dim]), llvm.i64(out[dim]),
              llvm.i64(product(in.drop_front(dim + 1))),
-             operation(("all_gather over " + exec::stringifyGroup(op.getGroup())).str(), op.getReason())});
+             operation(over("all_gather", op.getGroup()), op.getReason())});
   return success();
 }
 
@@ -342,7 +345,7 @@ LogicalResult CommandLowering::lower(exec::ReduceScatterOp op) {
             {environment.context, group(op.getGroup()), llvm.i32(static_cast<int64_t>(op.getKind())), dtype(op.getDtype()),
              at(op.getIns()[0]), at(op.getOuts()[0]), llvm.i64(product(in.take_front(dim))), llvm.i64(out[dim]),
              llvm.i64(in[dim]), llvm.i64(product(in.drop_front(dim + 1))),
-             operation(("reduce_scatter over " + exec::stringifyGroup(op.getGroup())).str(), op.getReason())});
+             operation(over("reduce_scatter", op.getGroup()), op.getReason())});
   return success();
 }
 
@@ -354,7 +357,7 @@ LogicalResult CommandLowering::lower(exec::AllToAllOp op) {
             {environment.context, group(op.getGroup()), dtype(op.getDtype()), at(op.getIns()[0]), at(op.getOuts()[0]),
              llvm.i32(shape.size()), llvm.constantBytes(bytes, 8), llvm.i32(op.getGatherDim()),
              llvm.i64(in[op.getGatherDim()]), llvm.i32(op.getSplitDim()), llvm.i64(out[op.getSplitDim()]),
-             operation(("all_to_all over " + exec::stringifyGroup(op.getGroup())).str(), op.getReason())});
+             operation(over("all_to_all", op.getGroup()), op.getReason())});
   return success();
 }
 

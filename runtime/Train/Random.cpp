@@ -24,33 +24,28 @@ uint64_t hashName(const std::string &name) {
   return hash;
 }
 
-NormalStream::NormalStream(uint64_t seed, const std::string &name)
-    : name(hashName(name)), key{uint32_t(seed), uint32_t(seed >> 32)} {}
-
-/// The bits of elements 4 * block to 4 * block + 3.
-static std::array<uint32_t, 4> bitsOf(int64_t block, uint64_t name,
-                                      std::array<uint32_t, 2> key) {
-  return philox({uint32_t(block), uint32_t(uint64_t(block) >> 32),
-                 uint32_t(name), uint32_t(name >> 32)},
-                key);
-}
-
 UniformStream::UniformStream(uint64_t seed, const std::string &name)
     : name(hashName(name)), key{uint32_t(seed), uint32_t(seed >> 32)} {}
 
-double UniformStream::at(int64_t index) const {
-  return (bitsOf(index / 4, name, key)[size_t(index % 4)] + 0.5) * 0x1p-32;
+std::array<double, 4> UniformStream::block(int64_t index) const {
+  std::array<uint32_t, 4> bits =
+      philox({uint32_t(index), uint32_t(uint64_t(index) >> 32), uint32_t(name),
+              uint32_t(name >> 32)},
+             key);
+  std::array<double, 4> numbers;
+  for (size_t i = 0; i < 4; ++i)
+    numbers[i] = (bits[i] + 0.5) * 0x1p-32;
+  return numbers;
 }
 
 double NormalStream::at(int64_t index) {
   if (index / 4 != block) {
     block = index / 4;
-    std::array<uint32_t, 4> bits = bitsOf(block, name, key);
-    for (int pair = 0; pair < 2; ++pair) {
-      // In (0, 1): the logarithm stays finite.
-      double u = (bits[2 * pair] + 0.5) * 0x1p-32;
-      double angle = 2 * M_PI * (bits[2 * pair + 1] + 0.5) * 0x1p-32;
-      double radius = std::sqrt(-2 * std::log(u));
+    std::array<double, 4> numbers = uniform.block(block);
+    for (size_t pair = 0; pair < 2; ++pair) {
+      // Never 0: the logarithm stays finite.
+      double radius = std::sqrt(-2 * std::log(numbers[2 * pair]));
+      double angle = 2 * M_PI * numbers[2 * pair + 1];
       values[2 * pair] = radius * std::cos(angle);
       values[2 * pair + 1] = radius * std::sin(angle);
     }
