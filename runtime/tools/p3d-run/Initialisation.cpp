@@ -75,9 +75,11 @@ std::map<std::string, Init> readInitialisation(const std::string &path, const Bu
           rule.holds = true;
           break;
         }
+  std::vector<TensorSpec> names = wholeTensors(build.distinctPrograms(), {&parameterTensors});
   for (const Rule &rule : rules)
     if (!rule.holds)
-      userError("{}: pattern {} is the first that fits for no parameter; patterns are of whole names, as params.h0.attn.w", path, rule.pattern);
+      userError("{}: pattern {} fits no parameter that is left to it by those before; patterns are of whole names, as {}", path, rule.pattern,
+                names.empty() ? "params.w" : names.front().name);
   return inits;
 }
 

@@ -118,7 +118,7 @@ TEST(Refusals, RulesOfInitialisation) {
   refuses(R"([{"pattern": ".*", "kind": "zeros", "std": 1}])", R"(: has no use for "std"; remove it)");
   refuses(R"([{"pattern": "(", "kind": "zeros"}])", file + ": pattern ( is no regular expression: ");
   refuses(R"([{"pattern": ".*", "kind": "ones"}, {"pattern": "params.a", "kind": "zeros"}])",
-          file + ": pattern params.a is the first that fits for no parameter; patterns are of whole names, as params.h0.attn.w");
+          file + ": pattern params.a fits no parameter that is left to it by those before; patterns are of whole names, as params.a");
   expectRefusal(toy, "--steps=3 --init=/nonexistent", "/nonexistent: cannot be opened: No such file or directory");
   expectRefusal(toy, "--steps=3 --init=auto --params=x", "--init has no effect with --params, which says where to start");
   expectRefusal(toy, "--steps=3 --init=auto --resume=x", "--init has no effect with --resume, which says where to start");
