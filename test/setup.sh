@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 # The last line is what LLVM's own CMake files look for.
 packages=(g++ cmake ninja-build ccache python3
           llvm-19-dev llvm-19-tools libmlir-19-dev mlir-19-tools lld-19 liblld-19-dev
-          libfmt-dev nlohmann-json3-dev libopenblas-serial-dev libhwy-dev libgtest-dev libgmock-dev libbenchmark-dev libboost-context-dev libxxhash-dev gnuplot-nox
+          libfmt-dev nlohmann-json3-dev libopenblas-pthread-dev libhwy-dev libgtest-dev libgmock-dev libbenchmark-dev libboost-context-dev libxxhash-dev gnuplot-nox
           zlib1g-dev libzstd-dev libcurl4-openssl-dev libedit-dev libxml2-dev libffi-dev)
 # The tests run CUDA kernels on an emulated driver, from bitcode, and ranks as on several hosts.
 [[ $# -gt 0 && "$*" != *p3d_gpu* ]] || packages+=(clang-19 openmpi-bin iproute2)

@@ -39,6 +39,9 @@ static void chooseCore() {
 /// When the program is loaded: no product can come before, and no thread reads the environment yet.
 [[maybe_unused]] static const bool coreIsChosen = (chooseCore(), true);
 
+/// Threads are shared out by Parallel.h, above the BLAS: how it cuts a product for its own would depend on their number.
+[[maybe_unused]] static const bool blasHasOneThread = (openblas_set_num_threads(1), true);
+
 static blasint blas(int64_t value) { return static_cast<blasint>(value); }
 static CBLAS_TRANSPOSE transposeFlag(bool transposed) { return transposed ? CblasTrans : CblasNoTrans; }
 

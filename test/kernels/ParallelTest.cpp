@@ -85,6 +85,29 @@ TEST(Parallel, EinsumHasTheSameBits) {
       }
 }
 
+TEST(Parallel, ProductsOfManyThreads) {
+  const int64_t m = 130, n = 300, k = 64;
+  auto product = [&](unsigned seed) {
+    Tensor a(P3D_F32, skewed(m * k, seed)), b(P3D_F32, skewed(k * n, seed + 1)), c(P3D_F32, m * n);
+    p3d_einsum_plan plan = matrixPlan(m, n, k, false, false);
+    return [=]() mutable {
+      p3d_einsum(&plan, P3D_F32, P3D_F32, a.data(), b.data(), c.data(), false);
+      return c.values();
+    };
+  };
+  std::atomic<int> different{0};
+  std::vector<std::thread> threads;
+  for (unsigned thread = 0; thread < 4; ++thread)
+    threads.emplace_back([&, multiply = product(10 * thread)]() mutable {
+      std::vector<double> first = multiply();
+      for (int i = 0; i < 3000; ++i)
+        different += multiply() != first;
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(different, 0) << "products share what they should not";
+}
+
 TEST(Parallel, AttentionHasTheSameBits) {
   const int64_t b = 3, s = 70, h = 4, hk = 2, d = 32, strides[4] = {};
   Tensor q(P3D_F32, skewed(b * s * h * d, 4)), k(P3D_F32, skewed(b * s * hk * d, 5)), v(P3D_F32, skewed(b * s * hk * d, 6));

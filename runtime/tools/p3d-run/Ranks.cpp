@@ -98,8 +98,10 @@ void Ranks::becomeRank(int rank, pid_t launcher) {
   // Of several devices each rank takes its own.
   std::string localText = fmt::format(
       "LOCAL_RANK={}", placement.localRank + rank - placement.firstRank);
+  // Kernels share out threads themselves; OpenBLAS would start its own.
+  std::string blasText = "OPENBLAS_NUM_THREADS=1";
   std::vector<char *> environment = {fdText.data(), rankText.data(),
-                                     localText.data()};
+                                     localText.data(), blasText.data()};
   for (char **entry = environ; *entry; ++entry)
     environment.push_back(*entry);
   environment.push_back(nullptr);

@@ -8,6 +8,9 @@
 
 namespace p3d::emulator {
 
+/// As many streams as there are may multiply at once.
+[[maybe_unused]] static const bool blasHasOneThread = (openblas_set_num_threads(1), true);
+
 static double load(cudaDataType type, const char *data, int64_t index) {
   switch (int(type)) {
   case CUDA_R_32F:
