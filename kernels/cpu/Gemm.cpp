@@ -3,12 +3,16 @@
 #include <cblas.h>
 #include <cstdlib>
 #include <cstring>
+#include <sys/mman.h>
+#include <vector>
 
-// Of OpenBLAS, which exports them without a header: what it does when it is loaded, and undoes.
+// Of OpenBLAS, which exports them without a header: what it does when it is loaded, and undoes; the buffer of a product.
 extern "C" {
 __attribute__((weak)) char *openblas_get_corename(void);
 __attribute__((weak)) void gotoblas_dynamic_init(void);
 __attribute__((weak)) void gotoblas_dynamic_quit(void);
+__attribute__((weak)) void *blas_memory_alloc(int);
+__attribute__((weak)) void blas_memory_free(void *);
 }
 
 namespace p3d {
@@ -41,6 +45,20 @@ static void chooseCore() {
 
 /// Threads are shared out by Parallel.h, above the BLAS: how it cuts a product for its own would depend on their number.
 [[maybe_unused]] static const bool blasHasOneThread = (openblas_set_num_threads(1), true);
+
+void useHugePages(int products) {
+  constexpr size_t page = size_t(2) << 20, used = size_t(32) << 20; // of a buffer's 128 MiB
+  if (!blas_memory_alloc || !blas_memory_free)
+    return;
+  std::vector<void *> buffers;
+  for (int i = 0; i < products; ++i) {
+    buffers.push_back(blas_memory_alloc(0));
+    uintptr_t begin = (reinterpret_cast<uintptr_t>(buffers.back()) + page - 1) / page * page;
+    madvise(reinterpret_cast<void *>(begin), used - page, MADV_HUGEPAGE);
+  }
+  for (void *buffer : buffers)
+    blas_memory_free(buffer);
+}
 
 static blasint blas(int64_t value) { return static_cast<blasint>(value); }
 static CBLAS_TRANSPOSE transposeFlag(bool transposed) { return transposed ? CblasTrans : CblasNoTrans; }

@@ -15,4 +15,8 @@ struct Matrix {
 /// n, k and strides below 2^31. beta = 0 ignores what c held; k = 0 leaves beta * c.
 void gemm(int64_t m, int64_t n, int64_t k, float alpha, Matrix a, Matrix b, float beta, float *c, int64_t cStride);
 
+/// Asks for huge pages for the buffers into which the BLAS packs operands, as many as products run at once: a panel
+/// fills more small pages than a core's first table of addresses holds.
+void useHugePages(int products);
+
 } // namespace p3d

@@ -1,6 +1,7 @@
 // Threads that sleep on a futex between loops. They look for work for some microseconds before they sleep, since loops
 // follow each other closely; a loop never waits for a thread that has not come in time.
 #include "kernels/cpu/Parallel.h"
+#include "kernels/cpu/Gemm.h"
 #include "kernels/Kernels.h"
 #include <atomic>
 #include <climits>
@@ -165,7 +166,10 @@ void parallelRanges(int64_t count, int64_t grain, RangeFunction body, void *cont
 
 } // namespace p3d
 
-void p3d_set_threads(int32_t threads) { p3d::threads().setCount(threads); }
+void p3d_set_threads(int32_t threads) {
+  p3d::threads().setCount(threads);
+  p3d::useHugePages(threads);
+}
 
 void p3d_parallel(p3d_part body, void *const *arguments, int64_t count, int64_t grain) {
   p3d::parallelFor(count, grain, [&](int64_t begin, int64_t end) { body(arguments, begin, end); });
