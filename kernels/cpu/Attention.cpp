@@ -16,26 +16,26 @@ public:
                    float *lse)
       : shape(shape), dtype(dtype), q(dtype, q, shape.s, shape.h, shape.d, attentionQueries),
         k(dtype, k, shape.t, shape.hk, shape.d, shape.t), v(dtype, v, shape.t, shape.hk, shape.d, shape.t), o(o),
-        lse(lse), scores(attentionQueries * attentionKeys), sums(attentionQueries * shape.d), states(attentionQueries) {
-  }
+        lse(lse), keys(shape.t, shape.d), scores(attentionQueries * attentionKeys), sums(attentionQueries * shape.d),
+        states(attentionQueries) {}
 
   void runKeyHead(int64_t batch, int64_t keyHead) {
-    Matrix keys = k.rows(batch, keyHead, 0, shape.t), values = v.rows(batch, keyHead, 0, shape.t);
+    Matrix values = v.rows(batch, keyHead, 0, shape.t);
+    keys.assign(k.rows(batch, keyHead, 0, shape.t));
     for (int64_t g = 0; g < shape.queriesPerKeyHead(); ++g)
       for (int64_t query = 0; query < shape.s; query += attentionQueries)
-        block(batch, keyHead * shape.queriesPerKeyHead() + g, query, std::min(attentionQueries, shape.s - query), keys,
+        block(batch, keyHead * shape.queriesPerKeyHead() + g, query, std::min(attentionQueries, shape.s - query),
               values);
   }
 
 private:
-  void block(int64_t batch, int64_t head, int64_t query, int64_t queries, Matrix keys, Matrix values) {
+  void block(int64_t batch, int64_t head, int64_t query, int64_t queries, Matrix values) {
     Matrix rows = q.rows(batch, head, query, queries);
     std::fill_n(sums.begin(), queries * shape.d, 0.f);
     std::fill(states.begin(), states.end(), RowState());
     auto addKeys = [&](int64_t key, int64_t count) {
       AttentionTile tile = {batch, head, query, queries, key, count};
-      addTile(tile, rows, {keys.data + key * keys.stride, keys.stride},
-              {values.data + key * values.stride, values.stride});
+      addTile(tile, rows, {values.data + key * values.stride, values.stride});
     };
     int64_t visible = shape.visibleKeys(query + queries - 1);
     forKeyTiles(0, visible, addKeys);
@@ -46,7 +46,7 @@ private:
     finish(batch, head, query, queries);
   }
 
-  void addTile(const AttentionTile &tile, Matrix rows, Matrix keys, Matrix values) {
+  void addTile(const AttentionTile &tile, Matrix rows, Matrix values) {
     scoreTile(shape, tile, rows, keys, scores.data());
     for (int64_t r = 0; r < tile.queries; ++r)
       states[r] = addToSoftmax(states[r], scores.data() + r * tile.keys, tile.keys, sums.data() + r * shape.d, shape.d);
@@ -69,6 +69,7 @@ private:
   HeadReader q, k, v;
   void *o;
   float *lse;
+  TransposedHead keys;
   std::vector<float> scores, sums;
   std::vector<RowState> states;
 };

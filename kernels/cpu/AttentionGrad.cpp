@@ -52,25 +52,26 @@ public:
       : shape(shape), dtype(dtype), x(x), dO(dtype, x.dO, shape.s, shape.h, shape.d, attentionQueries),
         q(dtype, x.q, shape.s, shape.h, shape.d, attentionQueries),
         o(dtype, x.o, shape.s, shape.h, shape.d, attentionQueries), k(dtype, x.k, shape.t, shape.hk, shape.d, shape.t),
-        v(dtype, x.v, shape.t, shape.hk, shape.d, shape.t), p(attentionQueries * attentionKeys),
-        dp(attentionQueries * attentionKeys), dots(attentionQueries), scales(attentionQueries),
-        dq(attentionQueries * shape.d), dk(shape.t * shape.d), dv(shape.t * shape.d) {}
+        v(dtype, x.v, shape.t, shape.hk, shape.d, shape.t), keyColumns(shape.t, shape.d),
+        valueColumns(shape.t, shape.d), p(attentionQueries * attentionKeys), dp(attentionQueries * attentionKeys),
+        dots(attentionQueries), scales(attentionQueries), dq(attentionQueries * shape.d), dk(shape.t * shape.d),
+        dv(shape.t * shape.d) {}
 
   void runKeyHead(int64_t batch, int64_t keyHead) {
-    Matrix keys = k.rows(batch, keyHead, 0, shape.t), values = v.rows(batch, keyHead, 0, shape.t);
+    Matrix keys = k.rows(batch, keyHead, 0, shape.t);
+    keyColumns.assign(keys);
+    valueColumns.assign(v.rows(batch, keyHead, 0, shape.t));
     std::fill(dk.begin(), dk.end(), 0.f);
     std::fill(dv.begin(), dv.end(), 0.f);
     for (int64_t g = 0; g < shape.queriesPerKeyHead(); ++g)
       for (int64_t query = 0; query < shape.s; query += attentionQueries)
-        block(batch, keyHead * shape.queriesPerKeyHead() + g, query, std::min(attentionQueries, shape.s - query), keys,
-              values);
+        block(batch, keyHead * shape.queriesPerKeyHead() + g, query, std::min(attentionQueries, shape.s - query), keys);
     writeHead(dtype, x.dk, shape.t, shape.hk, shape.d, batch, keyHead, 0, shape.t, dk.data());
     writeHead(dtype, x.dv, shape.t, shape.hk, shape.d, batch, keyHead, 0, shape.t, dv.data());
   }
 
 private:
-
-  void block(int64_t batch, int64_t head, int64_t query, int64_t queries, Matrix keys, Matrix values) {
+  void block(int64_t batch, int64_t head, int64_t query, int64_t queries, Matrix keys) {
     Matrix rows = q.rows(batch, head, query, queries), upstream = dO.rows(batch, head, query, queries);
     Matrix result = o.rows(batch, head, query, queries);
     for (int64_t r = 0; r < queries; ++r)
@@ -79,18 +80,17 @@ private:
     const float *lse = x.lse + (batch * shape.h + head) * shape.s + query;
     bool hiddenCount = std::any_of(lse, lse + queries, [&](float level) { return shape.hiddenKeysCount(level); });
     int64_t end = hiddenCount ? shape.t : shape.visibleKeys(query + queries - 1);
-    scaleRows({batch, head, query, queries, 0, end}, rows, keys, lse);
+    scaleRows({batch, head, query, queries, 0, end}, rows, lse);
     forKeyTiles(0, end, [&](int64_t key, int64_t count) {
       AttentionTile tile = {batch, head, query, queries, key, count};
-      addTile(tile, rows, upstream, {keys.data + key * keys.stride, keys.stride},
-              {values.data + key * values.stride, values.stride});
+      addTile(tile, rows, upstream, {keys.data + key * keys.stride, keys.stride});
     });
     writeHead(dtype, x.dq, shape.s, shape.h, shape.d, batch, head, query, queries, dq.data());
   }
 
   /// How the rows of a block become probabilities. A log-sum-exp so large that f32 drops the logarithm from it (rows of
   /// padding, where every score is about -1e9) does not tell; the softmax of such a block is made again.
-  void scaleRows(const AttentionTile &block, Matrix rows, Matrix keys, const float *lse) {
+  void scaleRows(const AttentionTile &block, Matrix rows, const float *lse) {
     const float infinity = std::numeric_limits<float>::infinity(), tooLarge = 1024;
     bool again = false;
     for (int64_t r = 0; r < block.queries; ++r) {
@@ -102,7 +102,7 @@ private:
     std::vector<RowState> states(block.queries);
     forKeyTiles(0, block.keys, [&](int64_t key, int64_t count) {
       AttentionTile tile = {block.batch, block.head, block.query, block.queries, key, count};
-      scoreTile(shape, tile, rows, {keys.data + key * keys.stride, keys.stride}, p.data());
+      scoreTile(shape, tile, rows, keyColumns, p.data());
       for (int64_t r = 0; r < block.queries; ++r)
         states[r] = addToSoftmax(states[r], p.data() + r * count, count, nullptr, 0);
     });
@@ -111,11 +111,10 @@ private:
         scales[r] = {states[r].max, 1.f / states[r].sum};
   }
 
-  void addTile(const AttentionTile &tile, Matrix rows, Matrix upstream, Matrix keys, Matrix values) {
+  void addTile(const AttentionTile &tile, Matrix rows, Matrix upstream, Matrix keys) {
     int64_t m = tile.queries, n = tile.keys, d = shape.d;
-    scoreTile(shape, tile, rows, keys, p.data());
-    Matrix valuesTransposed = {values.data, values.stride, true};
-    gemm(m, n, d, 1.f, upstream, valuesTransposed, 0.f, dp.data(), n);
+    scoreTile(shape, tile, rows, keyColumns, p.data());
+    gemm(m, n, d, 1.f, upstream, valueColumns.columns(tile.key), 0.f, dp.data(), n);
     for (int64_t r = 0; r < m; ++r)
       rowGrads(tile, r);
     Matrix pTransposed = {p.data(), n, true}, dsTransposed = {dp.data(), n, true};
@@ -137,6 +136,7 @@ private:
   int32_t dtype;
   const AttentionTensors &x;
   HeadReader dO, q, o, k, v;
+  TransposedHead keyColumns, valueColumns;
   std::vector<float> p, dp, dots;
   std::vector<RowScale> scales;
   std::vector<float> dq, dk, dv;

@@ -21,9 +21,30 @@ static void hideFutureKeys(const AttentionShape &shape, const AttentionTile &til
   }
 }
 
-void scoreTile(const AttentionShape &shape, const AttentionTile &tile, Matrix q, Matrix k, float *scores) {
-  k.transposed = true;
-  gemm(tile.queries, tile.keys, shape.d, shape.scale, q, k, 0.f, scores, tile.keys);
+// y[cols][rows] = x[rows][cols], 16 rows at a time: a line of the cache of y is written whole.
+P3D_VECTOR_CLONES static void transpose(const float *x, int64_t xStride, int64_t rows, int64_t cols, float *y) {
+  constexpr int64_t side = 16;
+  int64_t row = 0;
+  for (; row + side <= rows; row += side)
+    for (int64_t c = 0; c < cols; ++c) {
+#pragma omp simd
+      for (int64_t r = 0; r < side; ++r)
+        y[c * rows + row + r] = x[(row + r) * xStride + c];
+    }
+  for (; row < rows; ++row)
+    for (int64_t c = 0; c < cols; ++c)
+      y[c * rows + row] = x[row * xStride + c];
+}
+
+void TransposedHead::assign(Matrix rows) {
+  forKeyTiles(0, length, [&](int64_t key, int64_t keys) {
+    transpose(rows.data + key * rows.stride, rows.stride, keys, d, tiles.data() + key * d);
+  });
+}
+
+void scoreTile(const AttentionShape &shape, const AttentionTile &tile, Matrix q, const TransposedHead &k,
+               float *scores) {
+  gemm(tile.queries, tile.keys, shape.d, shape.scale, q, k.columns(tile.key), 0.f, scores, tile.keys);
   if (shape.mask)
     addMask(shape, tile, scores);
   if (shape.causal)

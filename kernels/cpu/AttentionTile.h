@@ -68,14 +68,36 @@ struct AttentionTile {
   int64_t batch, head, query, queries, key, keys;
 };
 
-/// scores[queries][keys] = scale * q k^T + mask, and maskedValue where the key is causally hidden.
-void scoreTile(const AttentionShape &shape, const AttentionTile &tile, Matrix q, Matrix k, float *scores);
-
-/// Calls body(key, keys) for tiles over keys [begin, end).
+/// Calls body(key, keys) for tiles over keys [begin, end); none crosses a multiple of attentionKeys.
 template <typename Body> void forKeyTiles(int64_t begin, int64_t end, Body body) {
-  for (int64_t key = begin; key < end; key += attentionKeys)
-    body(key, std::min(attentionKeys, end - key));
+  for (int64_t key = begin, next; key < end; key = next) {
+    next = std::min((key / attentionKeys + 1) * attentionKeys, end);
+    body(key, next - key);
+  }
 }
+
+/// The rows of a head as columns, each tile of keys dense. All blocks of queries multiply by the same tiles: turned
+/// once here, they are not packed anew by each product.
+class TransposedHead {
+public:
+  TransposedHead(int64_t length, int64_t d) : length(length), d(d), tiles(length * d) {}
+
+  void assign(Matrix rows);
+
+  /// [d][keys] from `key` on, up to the end of its tile; valid until the next assign.
+  Matrix columns(int64_t key) const {
+    int64_t first = key / attentionKeys * attentionKeys;
+    return {tiles.data() + first * d + key - first, std::min(attentionKeys, length - first)};
+  }
+
+private:
+  int64_t length, d;
+  std::vector<float> tiles;
+};
+
+/// scores[queries][keys] = scale * q k^T + mask, and maskedValue where the key is causally hidden.
+void scoreTile(const AttentionShape &shape, const AttentionTile &tile, Matrix q, const TransposedHead &k,
+               float *scores);
 
 /// The softmax of one row as far as its scores are known: their maximum, and the sum of exponentials relative to it.
 struct RowState {
