@@ -1,5 +1,5 @@
-// Threads that sleep on a futex between loops. They look for work for some microseconds before they sleep, since loops
-// follow each other closely; a loop never waits for a thread that has not come in time.
+// Threads that sleep on a futex between loops. Before they sleep they look for work for about as long as it takes to wake
+// them, since loops follow each other closely; a loop never waits for a thread that has not come in time.
 #include "kernels/cpu/Parallel.h"
 #include "kernels/cpu/Gemm.h"
 #include "kernels/Kernels.h"
@@ -32,7 +32,7 @@ void wakeAll(Word &word) {
 
 /// Returns what `word` holds once it is no longer `value`.
 uint32_t awaitChange(Word &word, uint32_t value, Word &sleepers) {
-  constexpr int looks = 200; // some microseconds
+  constexpr int looks = 2000; // some tens of microseconds, what it takes to wake a virtual processor
   for (int look = 0; look < looks; ++look) {
     if (uint32_t now = word.load(std::memory_order_acquire); now != value)
       return now;
