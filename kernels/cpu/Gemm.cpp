@@ -1,6 +1,6 @@
 // See Gemm.h.
 #include "kernels/cpu/Gemm.h"
-#include <cblas.h>
+#include "kernels/cpu/Blas.h"
 #include <cstdlib>
 #include <cstring>
 #include <sys/mman.h>
@@ -44,7 +44,7 @@ static void chooseCore() {
 [[maybe_unused]] static const bool coreIsChosen = (chooseCore(), true);
 
 /// Threads are shared out by Parallel.h, above the BLAS: how it cuts a product for its own would depend on their number.
-[[maybe_unused]] static const bool blasHasOneThread = (openblas_set_num_threads(1), true);
+[[maybe_unused]] static const bool blasHasOneThread = (shareOutThreadsAboveBlas(), true);
 
 void useHugePages(int products) {
   constexpr size_t page = size_t(2) << 20, used = size_t(32) << 20; // of a buffer's 128 MiB
@@ -60,7 +60,7 @@ void useHugePages(int products) {
     blas_memory_free(buffer);
 }
 
-static blasint blas(int64_t value) { return static_cast<blasint>(value); }
+static int32_t blas(int64_t value) { return static_cast<int32_t>(value); }
 static CBLAS_TRANSPOSE transposeFlag(bool transposed) { return transposed ? CblasTrans : CblasNoTrans; }
 
 /// y[rows] = beta * y + alpha * a[rows][cols] x[cols]. For vectors the BLAS' matrix product is two to ten times slower.

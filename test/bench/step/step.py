@@ -119,13 +119,16 @@ class MatrixProducts:
 
     def __init__(self, build, threads):
         words = (Path(build) / "lib/p3d/link.txt").read_text().split()
-        library = next(word for word in words if "blas" in word and ".so" in word)
+        library = words[words.index("-rpath") - 1]
         if "OPENBLAS_CORETYPE" not in os.environ and "avx512vl" in Path("/proc/cpuinfo").read_text():
             os.environ["OPENBLAS_CORETYPE"] = "SkylakeX"  # as ranks do where the library does not know the CPU
             self.blas = ctypes.CDLL(library)
             del os.environ["OPENBLAS_CORETYPE"]
         else:
             self.blas = ctypes.CDLL(library)
+        for one_thread in "openblas_set_num_threads", "MKL_Set_Threading_Layer":  # as kernels/cpu/Blas.h does
+            if hasattr(self.blas, one_thread):
+                getattr(self.blas, one_thread)(1)
         self.size, self.threads = 1024, threads
         block = ctypes.c_float * self.size**2
         self.matrices = [[block(*([0.5] * self.size**2)) for _ in range(3)] for _ in range(threads)]

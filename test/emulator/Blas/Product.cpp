@@ -1,7 +1,7 @@
 #include "test/emulator/Blas/Product.h"
+#include "kernels/cpu/Blas.h"
 #include "test/emulator/Blas/HalfTypes.h"
 #include <algorithm>
-#include <cblas.h>
 #include <cmath>
 #include <numeric>
 #include <random>
@@ -9,7 +9,7 @@
 namespace p3d::emulator {
 
 /// As many streams as there are may multiply at once.
-[[maybe_unused]] static const bool blasHasOneThread = (openblas_set_num_threads(1), true);
+[[maybe_unused]] static const bool blasHasOneThread = (shareOutThreadsAboveBlas(), true);
 
 static double load(cudaDataType type, const char *data, int64_t index) {
   switch (int(type)) {
